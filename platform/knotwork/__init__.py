@@ -1,0 +1,1 @@
+"""Knotwork: answers that no single passage holds, each with its evidence."""

@@ -1,0 +1,123 @@
+"""Every error raised on purpose. The API maps `code` to a status; retries look at `retryable` alone."""
+
+from __future__ import annotations
+
+
+class PlatformError(Exception):
+    """The root. Its message says what is wrong and what to do; the data is as it was."""
+
+    code: str = "internal"
+    retryable: bool = False
+
+
+class InvalidInput(PlatformError):
+    """A value from outside cannot be used."""
+
+    code = "invalid_input"
+
+
+class UnknownTenant(PlatformError):
+    """No tenant of this name."""
+
+    code = "unknown_tenant"
+
+    def __init__(self, tenant: str) -> None:
+        super().__init__(f"tenant {tenant!r} does not exist; create it with PUT /v1/tenants/{{tenant}}")
+        self.tenant = tenant
+
+
+class NotFound(PlatformError):
+    """The thing named is not there, or not for this caller."""
+
+    code = "not_found"
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f"no {kind} named {name!r} that you may see")
+        self.kind, self.name = kind, name
+
+
+class StoreUnavailable(PlatformError):
+    """A store did not answer; the same call may succeed later."""
+
+    code = "store_unavailable"
+    retryable = True
+
+    def __init__(self, store: str, reason: str) -> None:
+        super().__init__(f"{store} does not answer ({reason}); see `knotwork doctor`")
+        self.store, self.reason = store, reason
+
+
+class ProvenanceMissing(PlatformError):
+    """A mention names a chunk the graph does not hold; nothing of the batch was written."""
+
+    code = "provenance_missing"
+
+    def __init__(self, *, found: int, expected: int) -> None:
+        super().__init__(f"{found} of {expected} mentions name a stored chunk; put_chunks first")
+        self.found, self.expected = found, expected
+
+
+class DimensionMismatch(PlatformError):
+    """The embedder's dimension differs from that of the collection."""
+
+    code = "dimension_mismatch"
+
+    def __init__(self, *, collection: str, stored: int, configured: int) -> None:
+        super().__init__(
+            f"collection {collection!r} holds vectors of {stored} dimensions, the configured embedder gives {configured}; "
+            "configure the embedder that filled it, or start with an empty home (KNOTWORK_HOME) and ingest again"
+        )
+        self.collection, self.stored, self.configured = collection, stored, configured
+
+
+class UnsupportedDocument(PlatformError):
+    """A document's type or encoding cannot be read."""
+
+    code = "unsupported_document"
+
+
+class ModelFailed(PlatformError):
+    """A model's answer is missing or unusable, after retries."""
+
+    code = "model_failed"
+    retryable = True
+
+
+class ModelRefused(PlatformError):
+    """A model endpoint refuses the request for good (wrong key, unknown model, wrong dimension)."""
+
+    code = "model_refused"
+
+
+class ModeNotConfigured(PlatformError):
+    """A retrieval mode is not wired."""
+
+    code = "mode_not_configured"
+
+    def __init__(self, mode: str, needs: str) -> None:
+        super().__init__(f"mode {mode!r} is not available: {needs}")
+        self.mode, self.needs = mode, needs
+
+
+class InvalidRanking(PlatformError):
+    """A ranking cannot be fused."""
+
+    code = "invalid_ranking"
+
+
+class NotAllowed(PlatformError):
+    """The key does not carry the scope that the call needs."""
+
+    code = "not_allowed"
+
+
+class NotAuthenticated(PlatformError):
+    """No key, or one that is unknown."""
+
+    code = "not_authenticated"
+
+
+class SetupFailed(PlatformError):
+    """The platform cannot be started as configured; the message says what to mend."""
+
+    code = "setup_failed"
