@@ -64,7 +64,7 @@ class DimensionMismatch(PlatformError):
 
     def __init__(self, *, collection: str, stored: int, configured: int) -> None:
         super().__init__(
-            f"collection {collection!r} holds vectors of {stored} dimensions, the configured embedder gives {configured}; "
+            f"collection {collection!r} holds vectors of {stored} dimensions, the embedder gives {configured}; "
             "configure the embedder that filled it, or start with an empty home (KNOTWORK_HOME) and ingest again"
         )
         self.collection, self.stored, self.configured = collection, stored, configured

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from knotwork.domain.model import ChunkId, Usage, Vector
+from knotwork.domain.model import NO_USAGE, ChunkId, Usage, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Embeddings:
     """One vector a text, in the order of the texts, each of the embedder's dimension and of length 1."""
 
     vectors: Sequence[Vector]
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
 
 
 @runtime_checkable
@@ -34,7 +34,8 @@ class Embedder(Protocol):
 
         Raises:
             ModelFailed: no usable answer after retries (may succeed later).
-            ModelRefused: the endpoint refuses for good, or answers with a wrong count or dimension, NaN or zero vectors.
+            ModelRefused: the endpoint refuses for good, or answers with a wrong count or
+                dimension, NaN or zero vectors.
         """
         ...
 
@@ -56,12 +57,15 @@ class Extraction:
     """The raw answer about one chunk. Its shape is not trusted: `sanitise_extraction` reads it."""
 
     raw: object
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
 
 
 @runtime_checkable
 class Extractor(Protocol):
-    """Chunk → raw extraction: {"entities": [{name, type, description}], "relationships": [{from, to, type, description}]}."""
+    """Chunk → raw extraction.
+
+    Its form: {"entities": [{name, type, description}], "relationships": [{from, to, type, description}]}.
+    """
 
     @property
     def id(self) -> str:

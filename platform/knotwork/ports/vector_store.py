@@ -94,7 +94,13 @@ class VectorStore(Protocol):
         ...
 
     async def scroll(
-        self, tenant: TenantId, collection: Collection, *, view: View, after: str | None, limit: int,
+        self,
+        tenant: TenantId,
+        collection: Collection,
+        *,
+        view: View,
+        after: str | None,
+        limit: int,
         with_vectors: bool = False,
     ) -> tuple[list[StoredPoint], str | None]:
         """A page of points in a fixed order, and the cursor of the next (None: the last page)."""
@@ -103,7 +109,13 @@ class VectorStore(Protocol):
     async def count(self, tenant: TenantId, collection: Collection, *, view: View) -> int: ...
 
     async def search_dense(
-        self, tenant: TenantId, collection: Collection, vector: Vector, *, view: View, limit: int,
+        self,
+        tenant: TenantId,
+        collection: Collection,
+        vector: Vector,
+        *,
+        view: View,
+        limit: int,
         min_score: float | None = None,
     ) -> list[Hit]:
         """The `limit` most similar visible points with score ≥ min_score, best first, ties by id.
