@@ -1,0 +1,7 @@
+// Purpose:     which audiences know of these entities.
+// Parameters:  $keys LIST<STRING>.
+// Returns:     a row {id, audiences} per entity that exists.
+UNWIND $keys AS key
+MATCH (e:Entity {key: key})
+WHERE e.seen_audiences IS NOT NULL
+RETURN e.id AS id, e.seen_audiences AS audiences

@@ -1,0 +1,12 @@
+// Purpose:     make sure these facts exist, take their write locks in key order, and read what each audience knows.
+// Parameters:  $tenant STRING; $rows LIST<MAP {key, id}>, sorted by key.
+// Needs:       constraints fact_key and relates_key.
+// Idempotence: MERGE on the key; a second run finds the node. Evidence is read only after this lock.
+// Returns:     a row {key, audiences, counts, descriptions} per row; nulls for a new fact.
+UNWIND $rows AS row
+MERGE (f:Fact {key: row.key})
+ON CREATE SET f.tenant = $tenant, f.id = row.id
+SET f.key = row.key
+WITH row
+OPTIONAL MATCH ()-[r:RELATES {key: row.key}]->()
+RETURN row.key AS key, r.seen_audiences AS audiences, r.seen_counts AS counts, r.seen_descriptions AS descriptions

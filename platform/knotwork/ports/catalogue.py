@@ -1,0 +1,69 @@
+"""The catalogue: tenants, their sources with text, and the chunks of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from knotwork.domain.catalogue import SourceState, StoredChunk, TenantSettings
+from knotwork.domain.model import ChunkId, ParsedText, Source, SourceRef, TenantId
+from knotwork.ports.vector_store import View
+
+
+class Catalogue(Protocol):
+    """Tenants, sources and chunks. Every method raises StoreUnavailable when the store does not answer."""
+
+    async def put_tenant(self, tenant: TenantId, settings: TenantSettings) -> None:
+        """Create the tenant, or replace its settings."""
+        ...
+
+    async def tenant(self, tenant: TenantId) -> TenantSettings:
+        """Raises: UnknownTenant."""
+        ...
+
+    async def tenants(self) -> list[TenantId]: ...
+
+    async def delete_tenant(self, tenant: TenantId) -> None:
+        """Remove the tenant and every row of it; a tenant that is not there is passed over."""
+        ...
+
+    async def source(self, tenant: TenantId, ref: SourceRef, *, view: View) -> Source | None:
+        """The source, if there is one and the view shows it."""
+        ...
+
+    async def sources(
+        self, tenant: TenantId, *, view: View, after: SourceRef | None = None, limit: int = 100
+    ) -> list[Source]:
+        """A page of the visible sources after `after`, by (type, id)."""
+        ...
+
+    async def text(self, tenant: TenantId, ref: SourceRef) -> ParsedText | None:
+        """The stored text of a source."""
+        ...
+
+    async def states(self, tenant: TenantId, refs: Sequence[SourceRef]) -> Mapping[SourceRef, SourceState]:
+        """The sources of these names that exist, each with its chunks in order."""
+        ...
+
+    async def put_source(
+        self, tenant: TenantId, source: Source, parsed: ParsedText | None, chunks: Sequence[StoredChunk]
+    ) -> None:
+        """Write the source, its text (None keeps the stored one) and these chunks, in one transaction.
+
+        Chunks new under their id are created without evidence; known ones get position, title, headings, page and
+        embedding key, and keep their evidence. Chunks of the source that are not named stay until
+        `GraphStore.remove_chunks`. Writing the same again changes nothing.
+        """
+        ...
+
+    async def delete_source(self, tenant: TenantId, ref: SourceRef) -> None:
+        """Remove the source and its text. Its chunks must be gone (`GraphStore.remove_chunks`)."""
+        ...
+
+    async def chunk_with_embedding(self, tenant: TenantId, keys: Sequence[str]) -> Mapping[str, ChunkId]:
+        """For each embedding key that a stored chunk has: one such chunk, the first by id."""
+        ...
+
+    async def counts(self, tenant: TenantId) -> Mapping[str, int]:
+        """How many sources, chunks, entities and relationships the tenant has."""
+        ...

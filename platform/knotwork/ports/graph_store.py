@@ -1,0 +1,114 @@
+"""The graph: evidence of chunks, and the entities and relationships merged from it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from knotwork.domain.catalogue import Evidence, GraphChange
+from knotwork.domain.graph_views import EntityView, MentionView, RelationshipView
+from knotwork.domain.model import ChunkId, Contribution, EntityId, RelationshipId, Subject, TenantId
+from knotwork.ports.vector_store import View
+
+
+@dataclass(frozen=True, slots=True)
+class PendingSync:
+    """Entities and relationships whose existence or readers changed and whose points must follow."""
+
+    id: str
+    entities: tuple[EntityId, ...]
+    relationships: tuple[RelationshipId, ...]
+
+
+class GraphStore(Protocol):
+    """Entities, relationships and their provenance, kept apart by tenant.
+
+    The merged graph is always that of `merge_contributions` over the evidence present, also while several callers
+    write. Every method raises StoreUnavailable when the store does not answer.
+    """
+
+    async def put_evidence(self, tenant: TenantId, evidence: Sequence[Evidence]) -> GraphChange:
+        """Store what chunks contribute and merge it, all or nothing; replaces evidence of those chunks under another key.
+
+        A chunk that has evidence under the same key is passed over: a repeated call changes nothing.
+
+        Raises:
+            ProvenanceMissing: a chunk is not stored for this tenant.
+        """
+        ...
+
+    async def remove_evidence(self, tenant: TenantId, chunks: Sequence[ChunkId]) -> GraphChange:
+        """Take back what these chunks contribute and prune what nothing supports; the chunks stay, unread."""
+        ...
+
+    async def remove_chunks(self, tenant: TenantId, chunks: Sequence[ChunkId]) -> GraphChange:
+        """As `remove_evidence`, and the chunks go too; unknown ids are passed over."""
+        ...
+
+    async def move_chunks(self, tenant: TenantId, chunks: Sequence[ChunkId], subjects: Sequence[Subject]) -> None:
+        """From now on these subjects may read these chunks and what they assert."""
+        ...
+
+    async def contributions(self, tenant: TenantId, keys: Sequence[str]) -> Mapping[str, Evidence]:
+        """For each extraction key under which some chunk has final evidence (done or empty): that evidence."""
+        ...
+
+    async def pending_syncs(self, tenant: TenantId, limit: int = 100) -> list[PendingSync]:
+        """Changes not yet followed in the vector store, oldest first."""
+        ...
+
+    async def readers(
+        self, tenant: TenantId, entities: Sequence[EntityId], relationships: Sequence[RelationshipId]
+    ) -> tuple[Mapping[EntityId, tuple[Subject, ...]], Mapping[RelationshipId, tuple[Subject, ...]]]:
+        """For those that exist: the sorted set of subjects that may read some evidence of it."""
+        ...
+
+    async def synced(self, tenant: TenantId, ids: Sequence[str]) -> None:
+        """The vector store has followed these changes."""
+        ...
+
+    async def entities_named(self, tenant: TenantId, names: Sequence[str], *, view: View) -> list[EntityView]:
+        """The visible entities with one of these normalised names, of every type, by id."""
+        ...
+
+    async def entities(self, tenant: TenantId, ids: Sequence[EntityId], *, view: View) -> list[EntityView]:
+        """The visible entities of these ids, by id."""
+        ...
+
+    async def search_entities(
+        self, tenant: TenantId, prefix: str, *, view: View, after: EntityId | None = None, limit: int = 100
+    ) -> list[EntityView]:
+        """A page of the visible entities whose normalised name starts with `prefix` (normalised), by (name, id)."""
+        ...
+
+    async def mentions(
+        self, tenant: TenantId, entity: EntityId, *, view: View, after: ChunkId | None = None, limit: int = 100
+    ) -> list[MentionView]:
+        """A page of the visible chunks that name an entity, by chunk id."""
+        ...
+
+    async def chunks_naming(
+        self, tenant: TenantId, entities: Sequence[EntityId], *, view: View, limit: int
+    ) -> Mapping[EntityId, tuple[ChunkId, ...]]:
+        """For each entity: the first `limit` visible chunks that name it, by id."""
+        ...
+
+    async def relationships_of(
+        self, tenant: TenantId, entities: Sequence[EntityId], *, view: View, limit: int, chunk_limit: int
+    ) -> list[RelationshipView]:
+        """Relationships that start or end at these entities: at most `limit` of each entity, the heaviest first, then by id.
+
+        Each with its first `chunk_limit` visible chunks. Sorted by id, each once.
+        """
+        ...
+
+    async def relationships(
+        self, tenant: TenantId, ids: Sequence[RelationshipId], *, view: View, chunk_limit: int
+    ) -> list[RelationshipView]:
+        """The visible relationships of these ids, by id."""
+        ...
+
+    def export_graph(self, tenant: TenantId) -> AsyncIterator[Contribution]:
+        """Everything merged, with full provenance, as closed-over pages: entities first, then relationships, by id."""
+        ...

@@ -1,0 +1,39 @@
+"""The ledger: every accepted request is a run, recorded with its text before the request is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from knotwork.domain.catalogue import AcceptedRun, Run
+from knotwork.domain.model import ParsedText, TenantId
+
+
+class Ledger(Protocol):
+    """Runs by tenant. Every method raises StoreUnavailable when the store does not answer."""
+
+    async def accept(self, tenant: TenantId, runs: Sequence[AcceptedRun]) -> None:
+        """Record new runs and their texts durably, all or none.
+
+        Raises:
+            UnknownTenant: there is no such tenant; nothing is recorded.
+        """
+        ...
+
+    async def text(self, tenant: TenantId, run_id: str) -> ParsedText | None:
+        """The text that came with a run, until the run is done."""
+        ...
+
+    async def record(self, tenant: TenantId, runs: Sequence[Run]) -> None:
+        """Set step, state, error and result of these runs; the text of a run that is done or failed is let go."""
+        ...
+
+    async def run(self, tenant: TenantId, run_id: str) -> Run | None: ...
+
+    async def runs(self, tenant: TenantId, *, after: str | None = None, limit: int = 100) -> list[Run]:
+        """A page of the tenant's runs, newest first, older than run `after`."""
+        ...
+
+    async def unfinished(self, *, after: str | None = None, limit: int = 1000) -> list[tuple[TenantId, Run]]:
+        """Queued and running runs of all tenants, in order of acceptance, after run `after`."""
+        ...
