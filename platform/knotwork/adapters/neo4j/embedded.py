@@ -1,0 +1,231 @@
+"""A real Neo4j Community with its Browser, as a child process on loopback that outlives whoever started it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import psutil
+import structlog
+
+from knotwork.adapters.neo4j.file_lock import UseCount, check_abort, exclusive
+from knotwork.adapters.neo4j.jars import OnProgress, default_cache, provide_jars
+from knotwork.adapters.neo4j.process import LogMark, end_server, find_server, is_serving, spawn_server
+from knotwork.adapters.neo4j.server_home import USER, Ports, ServerHome, heap_mb
+from knotwork.errors import SetupFailed
+
+T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
+
+START_TIMEOUT_S = 180.0  # 6 to 11 s on two idle cores; recovery after a kill and a busy machine take longer
+STOP_TIMEOUT_S = 60.0
+POLL_S = 0.2
+PORT_ATTEMPTS = 3
+PORT_TAKEN = "Address already in use"
+
+
+@dataclass(frozen=True, slots=True)
+class Neo4jAddress:
+    """How to reach a running server. `http_url` serves Neo4j Browser at `/browser/`."""
+
+    bolt_uri: str
+    http_url: str
+    user: str
+    password: str = field(repr=False)
+    pid: int
+    log_path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Neo4jStatus:
+    """What runs now. `address` is None when stopped."""
+
+    state: Literal["stopped", "starting", "running"]
+    address: Neo4jAddress | None = None
+
+
+class EmbeddedNeo4j:
+    """The Neo4j of one home. Any number of processes may use it; it stops with its last user.
+
+    The server is not tied to the life of the process that started it: when that one is killed, the next start adopts
+    the running server. Neo4j itself recovers a store whose server was killed.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        cache: Path | None = None,
+        heap_mb: int = 0,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        """Nothing is read or written before `start`.
+
+        Args:
+            home: Folder of everything stored; this server's part is `home/neo4j`.
+            cache: Folder of the downloaded jars, shared by all homes; None: the user's cache folder.
+            heap_mb: Heap of the server in MB; 0: sized to the machine.
+            on_progress: Called from a worker thread with (done, total, text); bytes while downloading, and
+                (0, 0, text) while the server starts.
+        """
+        self._home = ServerHome(home.expanduser().resolve() / "neo4j")
+        self._cache = (cache or default_cache()).expanduser().resolve()
+        self._heap_mb = heap_mb
+        self._on_progress = on_progress or _ignore_progress
+        self._users = UseCount(self._home.root / "users.lock")
+        self._child: subprocess.Popen[bytes] | None = None
+
+    async def start(self) -> Neo4jAddress:
+        """Start the server, or adopt the one that runs for this home; returns once it answers a query.
+
+        Safe to call from several processes at once: one starts, the others adopt. Cancelling it leaves no server
+        behind that it started itself.
+
+        Raises:
+            SetupFailed: a download, a port, the store or Java fails; the message quotes the log and names it.
+        """
+        return await _in_thread(self._start)
+
+    async def stop(self, *, force: bool = False, timeout_s: float = STOP_TIMEOUT_S) -> bool:
+        """Stop using the server; the last user ends it, in order, and by force after `timeout_s`.
+
+        Args:
+            force: End it even though others use it.
+            timeout_s: Seconds that Neo4j gets to close its store.
+        Returns:
+            Whether the server is down now; False: others still use it.
+        """
+        return await _in_thread(lambda abort: self._stop(abort, force=force, timeout_s=timeout_s))
+
+    async def status(self) -> Neo4jStatus:
+        """Tell what runs, and change nothing."""
+        return await asyncio.to_thread(self._status)
+
+    def _start(self, abort: threading.Event) -> Neo4jAddress:
+        try:
+            self._home.create()
+        except OSError as error:
+            raise SetupFailed(
+                f"{self._home.root} cannot be written ({error}); set KNOTWORK_HOME to a folder you may write"
+            ) from error
+        with exclusive(self._home.root / "start.lock", abort):
+            self._users.enter()
+            try:
+                return self._adopt(abort) or self._start_new(abort)
+            except BaseException:
+                self._users.leave()
+                raise
+
+    def _adopt(self, abort: threading.Event) -> Neo4jAddress | None:
+        """The server that runs already; one that does not come to answer is ended, so that a new one can start."""
+        process, ports = find_server(self._home), self._home.ports()
+        if process is None:
+            return None
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while ports is not None and process.is_running() and time.monotonic() < deadline:
+            check_abort(abort)
+            if is_serving(process.pid, ports.bolt_port, self._home.password()):
+                log.info("neo4j_adopted", pid=process.pid, bolt_port=ports.bolt_port)
+                return self._address(ports, process.pid)
+            time.sleep(POLL_S)
+        log.warning("neo4j_unresponsive", pid=process.pid)
+        end_server(process, STOP_TIMEOUT_S)
+        return None
+
+    def _start_new(self, abort: threading.Event) -> Neo4jAddress:
+        jars = provide_jars(self._cache, on_progress=self._on_progress, abort=abort)
+        password = self._home.ensure_password()
+        self._on_progress(0, 0, "starting Neo4j")
+        attempts_left = PORT_ATTEMPTS
+        while True:
+            ports = self._home.choose_ports()
+            self._home.write_configuration(ports)
+            mark = LogMark.now(self._home.log)
+            self._child = spawn_server(self._home, jars, self._heap_mb or heap_mb())
+            try:
+                if self._wait_until_serving(self._child, ports, password, mark, abort):
+                    log.info("neo4j_started", pid=self._child.pid, bolt_port=ports.bolt_port, log=str(self._home.log))
+                    return self._address(ports, self._child.pid)
+            except BaseException:
+                end_server(psutil.Process(self._child.pid), STOP_TIMEOUT_S)
+                self._child.wait()
+                raise
+            # Another program may take a port between our choice and Neo4j's bind.
+            attempts_left -= 1
+            if PORT_TAKEN not in mark.tail() or not attempts_left:
+                raise self._failed(f"ended with code {self._child.returncode}", mark)
+
+    def _wait_until_serving(
+        self, child: subprocess.Popen[bytes], ports: Ports, password: str, mark: LogMark, abort: threading.Event
+    ) -> bool:
+        """True once it serves; False when it ended by itself."""
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while child.poll() is None:
+            check_abort(abort)
+            if is_serving(child.pid, ports.bolt_port, password):
+                return True
+            if time.monotonic() > deadline:
+                raise self._failed(f"does not answer after {START_TIMEOUT_S:.0f} s", mark)
+            time.sleep(POLL_S)
+        return False
+
+    def _stop(self, abort: threading.Event, *, force: bool, timeout_s: float) -> bool:
+        if not self._home.root.exists():
+            return True
+        with exclusive(self._home.root / "start.lock", abort):
+            if not self._users.leave() and not force:
+                return False
+            process = find_server(self._home)
+            if process is not None and not end_server(process, timeout_s):
+                log.warning("neo4j_killed", pid=process.pid, after_s=timeout_s)
+            if self._child is not None:
+                self._child.wait()  # it is gone; this tells Popen so
+                self._child = None
+            return True
+
+    def _status(self) -> Neo4jStatus:
+        process, ports = find_server(self._home), self._home.ports()
+        if process is None or ports is None:
+            return Neo4jStatus("stopped")
+        address = self._address(ports, process.pid)
+        return Neo4jStatus(
+            "running" if is_serving(process.pid, ports.bolt_port, address.password) else "starting", address
+        )
+
+    def _address(self, ports: Ports, pid: int) -> Neo4jAddress:
+        return Neo4jAddress(
+            bolt_uri=f"bolt://127.0.0.1:{ports.bolt_port}",
+            http_url=f"http://127.0.0.1:{ports.http_port}",
+            user=USER,
+            password=self._home.password(),
+            pid=pid,
+            log_path=self._home.log,
+        )
+
+    def _failed(self, what: str, mark: LogMark) -> SetupFailed:
+        told = mark.tail() or LogMark(self._home.console, 0).tail() or "(nothing was logged)"
+        return SetupFailed(f"Neo4j {what}; its log {self._home.log} and {self._home.console} say:\n{told}")
+
+
+async def _in_thread(work: Callable[[threading.Event], T]) -> T:
+    """Run blocking work in a thread; on cancellation tell it to abort, and wait until it has cleaned up."""
+    abort = threading.Event()
+    task = asyncio.ensure_future(asyncio.to_thread(work, abort))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        abort.set()
+        with suppress(SetupFailed):
+            await task
+        raise
+
+
+def _ignore_progress(_done: int, _total: int, _text: str) -> None:
+    pass

@@ -1,0 +1,27 @@
+"""Fixtures that every suite may use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j, Neo4jAddress
+
+
+@pytest_asyncio.fixture(scope="session")
+async def neo4j_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Neo4jAddress]:
+    """One embedded Neo4j for the whole session, in a home of its own; its jars come from the shared cache.
+
+    A start takes about ten seconds, so tests share the server and part their data by tenant, or empty it first.
+    """
+    cache = os.environ.get("KNOTWORK_NEO4J_CACHE")
+    server = EmbeddedNeo4j(tmp_path_factory.mktemp("neo4j-home"), cache=Path(cache) if cache else None)
+    address = await server.start()
+    try:
+        yield address
+    finally:
+        await server.stop()
