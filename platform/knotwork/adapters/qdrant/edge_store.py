@@ -1,0 +1,291 @@
+"""VectorStore over Qdrant Edge: Qdrant's own engine inside the process, for the embedded stack."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import qdrant_edge as edge
+
+from knotwork.adapters.qdrant.edge_folder import EdgeFolder, LiveShard
+from knotwork.adapters.qdrant.edge_requests import edge_filter, edge_point, range_index, shard_config, sparse_vector
+from knotwork.adapters.qdrant.edge_shard import OwnedShard
+from knotwork.adapters.qdrant.mapping import (
+    BM25,
+    DENSE,
+    EXACT_LIMIT,
+    HNSW_EF,
+    KEYWORD_FIELDS,
+    RANGE_INDEXES,
+    as_vector,
+    changed_payload,
+    conditions,
+    from_payload,
+    other_model,
+    physical_name,
+    point_key,
+    scroll_cursor,
+)
+from knotwork.adapters.qdrant.ranking import Complete, Search, best, threshold
+from knotwork.domain.bm25 import query_terms
+from knotwork.domain.model import TenantId, Vector
+from knotwork.errors import DimensionMismatch, SetupFailed
+from knotwork.ports.vector_store import Collection, Hit, Point, StoredPoint, View
+
+_BATCH = 1000  # points an update; queries run between two
+
+
+class EdgeVectorStore:
+    """VectorStore in one folder: a shard a collection, each with a thread of its own.
+
+    A folder belongs to one process. `optimize()` is never called here, for it stops every other thread: searches are
+    exhaustive, which is exact, until a child process has built an index beside the live files.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = EdgeFolder(folder)
+        self._shards: dict[Collection, OwnedShard] = {}
+        self._dimension = 0
+        self._model = ""
+        self._flushing = asyncio.Lock()
+        self._next_flush: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Take the folder for this process.
+
+        Raises:
+            SetupFailed: another process has it.
+        """
+        await asyncio.to_thread(self._folder.lock)
+
+    async def prepare(self, *, model: str, dimension: int) -> None:
+        """Create or load the shards of this embedding model; `open` comes first.
+
+        Raises:
+            DimensionMismatch: the folder holds vectors of another dimension.
+            SetupFailed: the folder holds vectors of another model of the same dimension.
+        """
+        for collection in Collection:
+            self._check(collection, model, dimension)
+        self._model, self._dimension = model, dimension
+        for collection in Collection:
+            if collection not in self._shards:
+                shard = OwnedShard(collection.value)
+                await shard.open(lambda collection=collection: self._load(collection))
+                self._shards[collection] = shard
+
+    async def upsert(self, tenant: TenantId, collection: Collection, points: Sequence[Point]) -> None:
+        shard = self._shard(collection)
+        for start in range(0, len(points), _BATCH):
+
+            def work(engine: edge.EdgeShard, batch: Sequence[Point] = points[start : start + _BATCH]) -> None:
+                rows = [
+                    edge_point(tenant, point, collection=collection.value, dimension=self._dimension) for point in batch
+                ]
+                engine.update(edge.UpdateOperation.upsert_points(rows))
+
+            await shard.write("upsert", work)
+
+    async def set_payload(
+        self, tenant: TenantId, collection: Collection, rows: Sequence[tuple[str, Mapping[str, object]]]
+    ) -> None:
+        def work(engine: edge.EdgeShard, batch: Sequence[tuple[str, Mapping[str, object]]]) -> None:
+            for id_, payload in batch:
+                # by filter: a set by id fails where one is unknown
+                only = edge_filter((), [point_key(tenant, id_)])
+                engine.update(edge.UpdateOperation.set_payload_by_filter(only, changed_payload(payload)))
+
+        for start in range(0, len(rows), _BATCH):
+            batch = rows[start : start + _BATCH]
+            await self._shard(collection).write("set_payload", lambda engine, batch=batch: work(engine, batch))
+
+    async def delete(self, tenant: TenantId, collection: Collection, ids: Sequence[str]) -> None:
+        if ids:
+            operation = edge.UpdateOperation.delete_points([point_key(tenant, id_) for id_ in ids])
+            await self._shard(collection).write("delete", lambda engine: engine.update(operation))
+
+    async def fetch(
+        self, tenant: TenantId, collection: Collection, ids: Sequence[str], *, view: View, with_vectors: bool = False
+    ) -> list[StoredPoint]:
+        keys = list(dict.fromkeys(point_key(tenant, id_) for id_ in ids))
+        if not keys:
+            return []
+        request = edge.ScrollRequest(
+            limit=len(keys),
+            filter=await self._filter(tenant, collection, view, keys),
+            with_payload=True,
+            with_vector=[DENSE] if with_vectors else False,
+        )
+        found, _ = await self._shard(collection).read("fetch", lambda engine: engine.scroll(request))
+        by_key = {str(record.id): _stored(record) for record in found}
+        return [by_key[key] for key in keys if key in by_key]
+
+    async def scroll(
+        self,
+        tenant: TenantId,
+        collection: Collection,
+        *,
+        view: View,
+        after: str | None,
+        limit: int,
+        with_vectors: bool = False,
+    ) -> tuple[list[StoredPoint], str | None]:
+        request = edge.ScrollRequest(
+            offset=scroll_cursor(after),
+            limit=limit,
+            filter=await self._filter(tenant, collection, view),
+            with_payload=True,
+            with_vector=[DENSE] if with_vectors else False,
+        )
+        found, following = await self._shard(collection).read("scroll", lambda engine: engine.scroll(request))
+        return [_stored(record) for record in found], None if following is None else str(following)
+
+    async def count(self, tenant: TenantId, collection: Collection, *, view: View) -> int:
+        request = edge.CountRequest(exact=True, filter=await self._filter(tenant, collection, view))
+        return await self._shard(collection).read("count", lambda engine: engine.count(request))
+
+    async def search_dense(
+        self,
+        tenant: TenantId,
+        collection: Collection,
+        vector: Vector,
+        *,
+        view: View,
+        limit: int,
+        min_score: float | None = None,
+    ) -> list[Hit]:
+        query = edge.Query.Nearest(
+            as_vector(vector, collection=collection.value, dimension=self._dimension), using=DENSE
+        )
+        visible = await self._filter(tenant, collection, view)
+        exact = await self._is_small(collection, visible)
+        params = edge.SearchParams(exact=True) if exact else edge.SearchParams(hnsw_ef=HNSW_EF)
+        search = self._search(collection, query, visible, params, min_score)
+        complete = self._complete(tenant, collection, view)
+        return await best(search, complete, limit=limit, min_score=min_score, bound=1.0)
+
+    async def search_keyword(
+        self, tenant: TenantId, query: str, *, view: View, limit: int, min_score: float | None = None
+    ) -> list[Hit]:
+        terms = query_terms(query)
+        if not terms:
+            return []
+        nearest = edge.Query.Nearest(sparse_vector(terms), using=BM25)
+        visible = await self._filter(tenant, Collection.CHUNKS, view)
+        params = edge.SearchParams(idf=edge.IdfParams(corpus=visible))  # statistics of what this caller may see
+        search = self._search(Collection.CHUNKS, nearest, visible, params, min_score)
+        complete = self._complete(tenant, Collection.CHUNKS, view)
+        return await best(search, complete, limit=limit, min_score=min_score)
+
+    async def drop_tenant(self, tenant: TenantId) -> None:
+        operation = edge.UpdateOperation.delete_points_by_filter(edge_filter(conditions(tenant, View())))
+        for shard in self._shards.values():
+            await shard.write("drop_tenant", lambda engine: engine.update(operation))
+
+    async def flush(self) -> None:
+        """Return once everything written before is on disk; callers who wait at once share one flush."""
+        if self._next_flush is None:
+            self._next_flush = asyncio.create_task(self._flush())
+        await asyncio.shield(self._next_flush)
+
+    async def close(self) -> None:
+        """Flush, close the shards and give the folder back."""
+        for shard in self._shards.values():
+            await shard.close()
+        self._shards.clear()
+        self._folder.unlock()
+
+    async def _flush(self) -> None:
+        async with self._flushing:
+            self._next_flush = None  # who comes from now on may have written too late for this one
+            await asyncio.gather(*(shard.flush() for shard in self._shards.values()))
+
+    def _check(self, collection: Collection, model: str, dimension: int) -> None:
+        live = self._folder.live(collection)
+        if live is None:
+            return
+        if live.dimension != dimension:
+            raise DimensionMismatch(collection=collection.value, stored=live.dimension, configured=dimension)
+        if live.model != model:
+            raise other_model(collection.value, live.model, model)
+
+    def _load(self, collection: Collection) -> edge.EdgeShard:
+        """On the shard's thread: open the live shard, or make the first one."""
+        live = self._folder.live(collection)
+        if live is not None:
+            return edge.EdgeShard.load(str(self._folder.shard_path(live.folder)))
+        folder = physical_name(collection, self._model, self._dimension)
+        path = self._folder.shard_path(folder)
+        shutil.rmtree(path, ignore_errors=True)  # what no pointer names was left by a crash before its first use
+        config = shard_config(self._dimension, keyword=collection is Collection.CHUNKS)
+        path.mkdir()
+        shard = edge.EdgeShard.create(str(path), config)
+        for field in KEYWORD_FIELDS:
+            index = edge.KeywordIndexParams(enable_hnsw=False)
+            shard.update(edge.UpdateOperation.create_field_index(field, index))
+        shard.flush()
+        self._folder.set_live(collection, LiveShard(folder, self._model, self._dimension))
+        return shard
+
+    def _shard(self, collection: Collection) -> OwnedShard:
+        try:
+            return self._shards[collection]
+        except KeyError:
+            raise SetupFailed("the vector store is not open; call open() and prepare() first") from None
+
+    async def _filter(
+        self, tenant: TenantId, collection: Collection, view: View, keys: Sequence[str] | None = None
+    ) -> edge.Filter:
+        shard = self._shard(collection)
+        found = conditions(tenant, view)
+        for condition in found:
+            index = range_index(condition)
+            path = condition.key.replace('"', "")
+            if index and path not in shard.indexed and len(shard.indexed) < len(KEYWORD_FIELDS) + RANGE_INDEXES:
+                await shard.write("index", lambda engine, index=index: engine.update(index))
+        return edge_filter(found, keys)
+
+    async def _is_small(self, collection: Collection, visible: edge.Filter) -> bool:
+        shard = self._shard(collection)
+        if shard.points <= EXACT_LIMIT:
+            return True
+        request = edge.CountRequest(exact=True, filter=visible)
+        return await shard.read("count", lambda engine: engine.count(request)) <= EXACT_LIMIT
+
+    def _search(
+        self,
+        collection: Collection,
+        query: edge.Query,
+        visible: edge.Filter,
+        params: edge.SearchParams,
+        min_score: float | None,
+    ) -> Search:
+        shard, floor = self._shard(collection), threshold(min_score)
+
+        async def search(wanted: int, whole: bool) -> list[edge.ScoredPoint]:
+            request = edge.QueryRequest(
+                limit=wanted,
+                query=query,
+                filter=visible,
+                score_threshold=floor,
+                with_payload=True if whole else ["id"],
+                params=params,
+            )
+            return await shard.query(request)
+
+        return search
+
+    def _complete(self, tenant: TenantId, collection: Collection, view: View) -> Complete:
+        async def complete(ids: Sequence[str]) -> dict[str, Mapping[str, object]]:
+            return {point.id: point.payload for point in await self.fetch(tenant, collection, ids, view=view)}
+
+        return complete
+
+
+def _stored(record: edge.Record) -> StoredPoint:
+    id_, payload = from_payload(record.payload)
+    vector = cast("list[float]", record.vector[DENSE]) if isinstance(record.vector, dict) else None
+    return StoredPoint(id_, payload, vector)
