@@ -1,0 +1,13 @@
+// Purpose:     a page of the merged relationships with all provenance, for export and proof.
+// Parameters:  $tenant STRING; $after STRING ('' for the first page); $limit INTEGER.
+// Returns:     a row {id, type, description, weight, chunks} per relationship, by id.
+MATCH (f:Fact {tenant: $tenant})
+WHERE f.id > $after
+WITH f ORDER BY f.id LIMIT $limit
+CALL (f) {
+  MATCH (f)<-[:ASSERTS]-(c:Chunk)
+  RETURN collect(c.id) AS chunks
+}
+MATCH ()-[r:RELATES {key: f.key}]->()
+RETURN f.id AS id, r.type AS type, r.description AS description, r.weight AS weight, chunks
+ORDER BY f.id

@@ -1,0 +1,133 @@
+"""Ledger over Neo4j 5.26 or later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from pydantic import TypeAdapter
+
+from knotwork.adapters.neo4j.catalogue import TENANT_ID
+from knotwork.adapters.neo4j.session import Neo4jSession, Row, Transaction
+from knotwork.adapters.neo4j.texts import pack_text, unpack_text
+from knotwork.domain.catalogue import (
+    AcceptedRun,
+    IndexResult,
+    Run,
+    RunKind,
+    RunState,
+    RunStep,
+    SourceChange,
+)
+from knotwork.domain.ids import storage_key
+from knotwork.domain.model import ParsedText, Source, SourceRef, TenantId
+from knotwork.errors import UnknownTenant
+
+T = TypeVar("T")
+
+OVER = (RunState.DONE, RunState.FAILED)
+SOURCE, CHANGE, RESULT = TypeAdapter(Source), TypeAdapter(SourceChange), TypeAdapter(IndexResult)
+NEWEST = "~"  # sorts after every run id, which are hexadecimal
+
+
+class Neo4jLedger:
+    """Ledger over Neo4j. Whoever opened the driver closes it."""
+
+    def __init__(self, session: Neo4jSession) -> None:
+        self._session = session
+
+    async def accept(self, tenant: TenantId, runs: Sequence[AcceptedRun]) -> None:
+        rows = sorted(
+            ({"key": storage_key(tenant, one.run.id), "values": _run_values(one.run)} for one in runs),
+            key=lambda row: str(row["key"]),
+        )
+
+        async def work(tx: Transaction) -> None:
+            accepted = await tx.rows(
+                "write/accept_runs", tenant=tenant, tenant_key=storage_key(tenant, TENANT_ID), rows=rows
+            )
+            if accepted[0]["accepted"] != len(rows):
+                raise UnknownTenant(tenant)
+            for one in runs:
+                if one.parsed is not None:
+                    owner = storage_key(tenant, one.run.id)
+                    await tx.rows("write/put_text", owner=owner, tenant=tenant, rows=pack_text(owner, one.parsed))
+
+        await self._session.write(work)
+
+    async def text(self, tenant: TenantId, run_id: str) -> ParsedText | None:
+        return unpack_text(await self._session.rows("read/text", owner=storage_key(tenant, run_id)))
+
+    async def record(self, tenant: TenantId, runs: Sequence[Run]) -> None:
+        rows = sorted(
+            ({"key": storage_key(tenant, run.id), "values": _progress_values(run)} for run in runs),
+            key=lambda row: str(row["key"]),
+        )
+        over = sorted(storage_key(tenant, run.id) for run in runs if run.state in OVER)
+
+        async def work(tx: Transaction) -> None:
+            await tx.rows_of("write/record_runs", "rows", rows)
+            if over:
+                await tx.rows_of("write/drop_run_texts", "keys", over)
+
+        await self._session.write(work)
+
+    async def run(self, tenant: TenantId, run_id: str) -> Run | None:
+        rows = await self._session.rows("read/run", key=storage_key(tenant, run_id))
+        return _run_from(rows[0]["run"]) if rows else None
+
+    async def runs(self, tenant: TenantId, *, after: str | None = None, limit: int = 100) -> list[Run]:
+        rows = await self._session.rows("read/runs", tenant=tenant, before=after or NEWEST, limit=limit)
+        return [_run_from(row["run"]) for row in rows]
+
+    async def unfinished(self, *, after: str | None = None, limit: int = 1000) -> list[tuple[TenantId, Run]]:
+        rows = await self._session.rows("read/unfinished_runs", after=after or "", limit=limit)
+        return [(TenantId(row["run"]["tenant"]), _run_from(row["run"])) for row in rows]
+
+
+def _run_values(run: Run) -> dict[str, object]:
+    return {
+        "id": run.id,
+        "kind": run.kind.value,
+        "source_type": run.ref.type,
+        "source_id": run.ref.id,
+        "accepted_at": run.accepted_at,
+        "source": _json(SOURCE, run.source),
+        "change": _json(CHANGE, run.change),
+        **_progress_values(run),
+    }
+
+
+def _progress_values(run: Run) -> dict[str, object]:
+    return {
+        "step": run.step.value,
+        "state": run.state.value,
+        "open": None if run.state in OVER else True,  # a property that only open runs have keeps their index small
+        "error_code": run.error_code,
+        "error": run.error,
+        "result": _json(RESULT, run.result),
+    }
+
+
+def _run_from(values: Row) -> Run:
+    return Run(
+        id=values["id"],
+        kind=RunKind(values["kind"]),
+        ref=SourceRef(values["source_type"], values["source_id"]),
+        step=RunStep(values["step"]),
+        state=RunState(values["state"]),
+        accepted_at=values["accepted_at"],
+        error_code=values.get("error_code"),
+        error=values.get("error"),
+        result=_value(RESULT, values.get("result")),
+        source=_value(SOURCE, values.get("source")),
+        change=_value(CHANGE, values.get("change")),
+    )
+
+
+def _json(kind: TypeAdapter[T], value: T | None) -> str | None:
+    return None if value is None else kind.dump_json(value).decode()
+
+
+def _value(kind: TypeAdapter[T], text: str | None) -> T | None:
+    return None if text is None else kind.validate_json(text)

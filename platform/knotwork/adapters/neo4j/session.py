@@ -1,0 +1,118 @@
+"""Managed transactions over the driver, with the vendor's errors turned into ours at this border."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, LiteralString, TypeVar, cast
+
+import neo4j
+from neo4j import exceptions as vendor
+
+from knotwork.adapters.neo4j.statements import schema_statements, statement
+from knotwork.errors import SetupFailed, StoreUnavailable
+
+T = TypeVar("T")
+Row = Mapping[str, Any]
+
+BATCH_ROWS = 5_000  # rows a statement: batches of 5,000 to 20,000 were measured fastest, the smaller keeps heap low
+RETRY_S = 60.0  # how long the driver repeats a transaction that met a deadlock or a lost connection
+
+
+class Transaction:
+    """One open transaction that runs statements by name."""
+
+    def __init__(self, tx: neo4j.AsyncManagedTransaction) -> None:
+        self._tx = tx
+
+    async def rows(self, name: str, **parameters: object) -> list[Row]:
+        """Run a statement and return its rows."""
+        # LiteralString guards against statements made of values; ours come from files shipped with the code.
+        result = await self._tx.run(cast("LiteralString", statement(name)), parameters)
+        keys = result.keys()
+        return [dict(zip(keys, record.values(), strict=True)) async for record in result]
+
+    async def rows_of(self, name: str, batch: str, values: Sequence[object], **parameters: object) -> list[Row]:
+        """Run a statement on `values` in batches, given as parameter `batch`; all rows, in order."""
+        found: list[Row] = []
+        for start in range(0, len(values), BATCH_ROWS):
+            found += await self.rows(name, **{batch: values[start : start + BATCH_ROWS]}, **parameters)
+        return found
+
+
+class Neo4jSession:
+    """Runs work in managed transactions of one database. Whoever opened the driver closes it."""
+
+    def __init__(self, driver: neo4j.AsyncDriver, *, database: str = "neo4j") -> None:
+        self._driver = driver
+        self._database = database
+
+    async def read(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Run `work` in a read transaction; it may be run again after a transient error."""
+
+        async def run(tx: neo4j.AsyncManagedTransaction) -> T:
+            return await work(Transaction(tx))
+
+        with store_errors():
+            async with self._driver.session(database=self._database) as session:
+                return await session.execute_read(run)
+
+    async def write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Run `work` in a write transaction, all or nothing; it may be run again after a transient error."""
+
+        async def run(tx: neo4j.AsyncManagedTransaction) -> T:
+            return await work(Transaction(tx))
+
+        with store_errors():
+            async with self._driver.session(database=self._database) as session:
+                return await session.execute_write(run)
+
+    async def rows(self, name: str, **parameters: object) -> list[Row]:
+        """Run one reading statement."""
+        return await self.read(lambda tx: tx.rows(name, **parameters))
+
+    async def execute(self, name: str, **parameters: object) -> list[Row]:
+        """Run one writing statement."""
+        return await self.write(lambda tx: tx.rows(name, **parameters))
+
+    async def apply_schema(self) -> None:
+        """Create constraints and indexes, safe to repeat and safe when several processes start together."""
+        for text in schema_statements():
+
+            async def run(tx: neo4j.AsyncManagedTransaction, text: str = text) -> None:
+                await (await tx.run(cast("LiteralString", text))).consume()
+
+            with store_errors():
+                async with self._driver.session(database=self._database) as session:
+                    await session.execute_write(run)
+
+
+def open_driver(uri: str, user: str, password: str) -> neo4j.AsyncDriver:
+    """A driver for one Neo4j; it connects when first used."""
+    try:
+        return neo4j.AsyncGraphDatabase.driver(
+            uri,
+            auth=(user, password),
+            max_transaction_retry_time=RETRY_S,
+            connection_acquisition_timeout=RETRY_S,
+            notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
+        )
+    except vendor.ConfigurationError as error:
+        raise SetupFailed(
+            f"Neo4j's address is not usable: {error}; set KNOTWORK_NEO4J_URI, e.g. bolt://host:7687"
+        ) from error
+
+
+@contextmanager
+def store_errors() -> Generator[None]:
+    """Turn errors of the driver into ours; programming errors (wrong Cypher) stay as they are."""
+    try:
+        yield
+    except vendor.AuthError as error:
+        raise SetupFailed(
+            "Neo4j refuses the login; set KNOTWORK_NEO4J_USER and KNOTWORK_NEO4J_PASSWORD to those of your server"
+        ) from error
+    except (vendor.ServiceUnavailable, vendor.SessionExpired, vendor.TransientError, vendor.DriverError) as error:
+        raise StoreUnavailable("Neo4j", type(error).__name__) from error
+    except vendor.DatabaseError as error:
+        raise StoreUnavailable("Neo4j", error.code or type(error).__name__) from error
