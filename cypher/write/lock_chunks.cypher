@@ -2,8 +2,9 @@
 // Parameters:  $rows LIST<MAP {key}>, sorted by key.
 // Needs:       constraint chunk_key.
 // Idempotence: writes nothing that differs; SET takes the lock, so that two runs never store a chunk's evidence twice.
-// Returns:     a row {key, audience, extraction_key} per chunk that is stored.
+// Returns:     a row {key, audience, extraction_key, state} per chunk that is stored.
 UNWIND $rows AS row
 MATCH (c:Chunk {key: row.key})
 SET c.key = row.key
-RETURN c.key AS key, c.audience AS audience, c.extraction_key AS extraction_key
+RETURN c.key AS key, c.audience AS audience, c.extraction_key AS extraction_key,
+       c.extraction_state AS state

@@ -3,7 +3,7 @@
 // Needs:       constraints audience_key and chunk_key.
 // Idempotence: MERGE on the key; sets values.
 MERGE (a:Audience {key: $audience})
-SET a.tenant = $tenant, a.subjects = $subjects
+ON CREATE SET a.tenant = $tenant, a.subjects = $subjects
 WITH a
 UNWIND $keys AS key
 MATCH (c:Chunk {key: key})

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from knotwork.domain.catalogue import SourceState, StoredChunk, TenantSettings
 from knotwork.domain.model import ChunkId, ParsedText, Source, SourceRef, TenantId
 from knotwork.ports.vector_store import View
+
+
+@dataclass(frozen=True, slots=True)
+class SourceWrite:
+    """A source to be written; `parsed` None keeps the stored text."""
+
+    source: Source
+    parsed: ParsedText | None
+    chunks: Sequence[StoredChunk]
 
 
 class Catalogue(Protocol):
@@ -45,19 +55,17 @@ class Catalogue(Protocol):
         """The sources of these names that exist, each with its chunks in order."""
         ...
 
-    async def put_source(
-        self, tenant: TenantId, source: Source, parsed: ParsedText | None, chunks: Sequence[StoredChunk]
-    ) -> None:
-        """Write the source, its text (None keeps the stored one) and these chunks, in one transaction.
+    async def put_sources(self, tenant: TenantId, writes: Sequence[SourceWrite]) -> None:
+        """Write sources with their texts and chunks, all in one transaction.
 
         Chunks new under their id are created without evidence; known ones get position, title, headings, page and
-        embedding key, and keep their evidence. Chunks of the source that are not named stay until
+        embedding key, and keep their evidence and readers. Chunks of a source that are not named stay until
         `GraphStore.remove_chunks`. Writing the same again changes nothing.
         """
         ...
 
-    async def delete_source(self, tenant: TenantId, ref: SourceRef) -> None:
-        """Remove the source and its text. Its chunks must be gone (`GraphStore.remove_chunks`)."""
+    async def delete_sources(self, tenant: TenantId, refs: Sequence[SourceRef]) -> None:
+        """Remove sources and their texts. Their chunks must be gone (`GraphStore.remove_chunks`)."""
         ...
 
     async def chunk_with_embedding(self, tenant: TenantId, keys: Sequence[str]) -> Mapping[str, ChunkId]:

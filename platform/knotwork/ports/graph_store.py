@@ -29,9 +29,12 @@ class GraphStore(Protocol):
     """
 
     async def put_evidence(self, tenant: TenantId, evidence: Sequence[Evidence]) -> GraphChange:
-        """Store what chunks contribute and merge it, all or nothing; replaces evidence of those chunks under another key.
+        """Store what chunks contribute and merge it; it takes the place of evidence of those chunks under another key.
 
-        A chunk that has evidence under the same key is passed over: a repeated call changes nothing.
+        All or nothing for up to 500 chunks; more are written in several such parts.
+
+        A chunk that has evidence under the same key is passed over, unless its extraction failed then: a repeated call
+        changes nothing.
 
         Raises:
             ProvenanceMissing: a chunk is not stored for this tenant.
@@ -97,7 +100,7 @@ class GraphStore(Protocol):
     async def relationships_of(
         self, tenant: TenantId, entities: Sequence[EntityId], *, view: View, limit: int, chunk_limit: int
     ) -> list[RelationshipView]:
-        """Relationships that start or end at these entities: at most `limit` of each entity, the heaviest first, then by id.
+        """Relationships that start or end at these entities: of each entity the `limit` heaviest, ties by id.
 
         Each with its first `chunk_limit` visible chunks. Sorted by id, each once.
         """

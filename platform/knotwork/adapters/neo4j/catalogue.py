@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from operator import itemgetter
+from typing import Any
 
 from knotwork.adapters.neo4j.session import Neo4jSession, Row, Transaction
 from knotwork.adapters.neo4j.texts import pack_text, unpack_text
@@ -13,6 +15,7 @@ from knotwork.domain.catalogue import ExtractionState, SourceState, StoredChunk,
 from knotwork.domain.ids import RESERVED_LABELS, audience_id, source_public_id, storage_key
 from knotwork.domain.model import ChunkId, Metadata, MetadataValue, ParsedText, Source, SourceRef, TenantId
 from knotwork.errors import UnknownTenant
+from knotwork.ports.catalogue import SourceWrite
 from knotwork.ports.vector_store import View
 
 DELETE_ROWS = 10_000  # rows a transaction when a tenant goes: bounds its memory
@@ -79,39 +82,37 @@ class Neo4jCatalogue:
             states[source.ref] = SourceState(source, tuple(chunks))
         return states
 
-    async def put_source(
-        self, tenant: TenantId, source: Source, parsed: ParsedText | None, chunks: Sequence[StoredChunk]
-    ) -> None:
-        key = source_key(tenant, source.ref)
-        audience = storage_key(tenant, audience_id(source.auth_subjects))
-        rows = sorted(
-            (
-                {"key": storage_key(tenant, chunk.id), "audience": audience, "values": chunk_values(tenant, chunk)}
-                for chunk in chunks
-            ),
-            key=lambda row: str(row["key"]),
-        )
-        in_order = [storage_key(tenant, chunk.id) for chunk in sorted(chunks, key=lambda chunk: chunk.index)]
-        links = [{"key": one, "next": next_} for one, next_ in zip(in_order, [*in_order[1:], None], strict=False)]
+    async def put_sources(self, tenant: TenantId, writes: Sequence[SourceWrite]) -> None:
+        sources: list[dict[str, Any]] = []
+        texts: list[dict[str, Any]] = []
+        chunks: list[dict[str, Any]] = []
+        links: list[dict[str, Any]] = []
+        for write in writes:
+            key = source_key(tenant, write.source.ref)
+            audience = storage_key(tenant, audience_id(write.source.auth_subjects))
+            subjects = sorted(set(write.source.auth_subjects))
+            values = source_values(tenant, write.source) | {"key": key}
+            sources.append({"key": key, "values": values, "audience": audience, "subjects": subjects})
+            if write.parsed is not None:
+                texts.append({"owner": key, "pieces": pack_text(key, write.parsed)})
+            in_order = [storage_key(tenant, chunk.id) for chunk in sorted(write.chunks, key=lambda one: one.index)]
+            links += [{"key": one, "next": next_} for one, next_ in zip(in_order, [*in_order[1:], None], strict=False)]
+            for chunk in write.chunks:
+                values = chunk_values(tenant, chunk)
+                chunk_key = storage_key(tenant, chunk.id)
+                chunks.append({"key": chunk_key, "source": key, "audience": audience, "values": values})
 
         async def work(tx: Transaction) -> None:
-            await tx.rows(
-                "write/put_source",
-                key=key,
-                values=source_values(tenant, source) | {"key": key},
-                tenant=tenant,
-                audience=audience,
-                subjects=sorted(set(source.auth_subjects)),
-            )
-            if parsed is not None:
-                await tx.rows("write/put_text", owner=key, tenant=tenant, rows=pack_text(key, parsed))
-            await tx.rows_of("write/put_chunks", "rows", rows, source=key)
-            await tx.rows_of("write/link_chunks", "rows", links)
+            await tx.rows_of("write/put_sources", "rows", sorted(sources, key=itemgetter("key")), tenant=tenant)
+            for text in texts:  # one at a time: a text may be large
+                await tx.rows("write/put_text", owner=text["owner"], tenant=tenant, rows=text["pieces"])
+            await tx.rows_of("write/put_chunks", "rows", sorted(chunks, key=itemgetter("key")))
+            await tx.rows_of("write/link_chunks", "rows", sorted(links, key=itemgetter("key")))
 
         await self._session.write(work)
 
-    async def delete_source(self, tenant: TenantId, ref: SourceRef) -> None:
-        await self._session.execute("write/delete_source", key=source_key(tenant, ref))
+    async def delete_sources(self, tenant: TenantId, refs: Sequence[SourceRef]) -> None:
+        await self._session.execute("write/delete_sources", keys=sorted({source_key(tenant, ref) for ref in refs}))
 
     async def chunk_with_embedding(self, tenant: TenantId, keys: Sequence[str]) -> Mapping[str, ChunkId]:
         rows = await self._session.rows("read/chunks_with_embedding", tenant=tenant, keys=sorted(set(keys)))

@@ -99,7 +99,7 @@ class Neo4jGraphStore(Neo4jGraphReads):
         stored = await self._lock_chunks(tx, tenant, [one.chunk_id for one in evidence])
         if missing := {one.chunk_id for one in evidence} - stored.keys():
             raise ProvenanceMissing(found=len(evidence) - len(missing), expected=len(evidence))
-        due = [one for one in evidence if stored[one.chunk_id]["extraction_key"] != one.extraction_key]
+        due = [one for one in evidence if _is_due(one, stored[one.chunk_id])]
         if not due:
             return 0
         change = EvidenceChange(tx, tenant)
@@ -182,3 +182,8 @@ class Neo4jGraphStore(Neo4jGraphReads):
             )
             for key in chunk_keys
         }
+
+
+def _is_due(evidence: Evidence, stored: Row) -> bool:
+    failed_before = stored["state"] == ExtractionState.FAILED and evidence.state is not ExtractionState.FAILED
+    return stored["extraction_key"] != evidence.extraction_key or failed_before
