@@ -39,7 +39,7 @@ def clean_text(text: str) -> str:
 
     Two surrogates that make a pair become the character that they encode.
     """
-    if _SURROGATE.search(text):
+    if not text.isascii() and _SURROGATE.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text.replace("\0", "")
 
@@ -61,6 +61,7 @@ def normalise_name(name: str) -> str:
     return text if len(text) <= MAX_NAME_CHARS else ""
 
 
+@lru_cache(maxsize=1024)  # a corpus has few types and asks for each of them again and again
 def normalise_type(type_: str) -> str | None:
     """The form of an entity's, relationship's or source's type: folded words joined by `-`, such as `incident-report`.
 
@@ -97,11 +98,13 @@ def _is_dropped(mark: str, base: str) -> bool:
     if mark == _YPOGEGRAMMENI or _HARAKAT.match(mark):
         return True
     script = first_word_of_name(mark)
-    if script == "HEBREW" or (base and first_word_of_name(base) in _SCRIPTS_WITH_DIACRITICS):
+    # Folded, for the one capital that only its small letter's name tells to be Latin (U+2183).
+    if script == "HEBREW" or (base and first_word_of_name(casefold(base)[0]) in _SCRIPTS_WITH_DIACRITICS):
         return True
     return script == "COMBINING" and not (base and _is_of_words(base))  # the marks of no script of their own
 
 
+@lru_cache(maxsize=65_536)
 def _is_invisible(char: str) -> bool:
     return char != _ZERO_WIDTH_SPACE and (category(char) == "Cf" or _INVISIBLE_TOO.match(char) is not None)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 
 # First and last of each run of code points that 14.0 leaves unassigned and 15.0 or 15.1 assigns.
 # Source: unicodedata of Python 3.11 and 3.13, compared. A Python with newer tables needs more rows; tests/unit/
@@ -57,6 +58,7 @@ UNASSIGNED = "Cn"
 _LATER = re.compile("([" + "".join(f"{chr(first)}-{chr(last)}" for first, last in ASSIGNED_LATER) + "]+)")
 
 
+@lru_cache(maxsize=65_536)  # more characters than a corpus uses
 def category(char: str) -> str:
     """The general category of one character, such as "Lu"; "Cn" for what Unicode 14.0 leaves unassigned."""
     return UNASSIGNED if _LATER.match(char) else unicodedata.category(char)
@@ -90,7 +92,7 @@ def capitalise(word: str) -> str:
 def _but_for_later(text: str, change: Callable[[str], str]) -> str:
     # An unassigned code point is a starter that neither decomposes nor composes, so that normalising the text
     # around it piece by piece gives what normalising the whole gives under the tables of 14.0.
-    if not _LATER.search(text):
+    if text.isascii() or not _LATER.search(text):
         return change(text)
     parts = _LATER.split(text)
     parts[::2] = map(change, parts[::2])
