@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from knotwork.skills.errors import listed
 from knotwork.skills.model import Entry, Route, unique
 
 
@@ -155,7 +156,7 @@ def _ambiguous(routes: Sequence[Route]) -> Iterator[Problem]:
                 ProblemCode.AMBIGUOUS_EDGES,
                 Level.WARNING,
                 unique((from_id, *targets)),
-                f"{len(clashing)} routes of {from_id!r} (to {', '.join(map(repr, targets))}) may fire on one tool "
+                f"{len(clashing)} routes of {from_id!r} (to {listed(targets)}) may fire on one tool "
                 "result, and the first declared wins; give them a priority, or distinct exact tool names",
             )
 

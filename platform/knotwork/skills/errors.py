@@ -20,7 +20,7 @@ class UnknownSkill(InvalidInput):
 
     def __init__(self, skill_id: str, *, known: Sequence[str]) -> None:
         super().__init__(
-            f"the graph holds no skill {skill_id!r}; it holds {_listed(known)}. "
+            f"the graph holds no skill {skill_id!r}; it holds {listed(known)}. "
             "Start the turn cold (current_skill_id=None), or name one of these"
         )
         self.skill_id = skill_id
@@ -34,7 +34,7 @@ class JumpRefused(InvalidInput):
     def __init__(self, from_id: str | None, to_id: str, *, reachable: Sequence[str]) -> None:
         place = "the start" if from_id is None else f"skill {from_id!r}"
         super().__init__(
-            f"skill {to_id!r} is not reachable from {place}; choose one of {_listed(reachable)}, "
+            f"skill {to_id!r} is not reachable from {place}; choose one of {listed(reachable)}, "
             f"or declare a route to {to_id!r} or make it an entry"
         )
         self.from_id, self.to_id, self.reachable = from_id, to_id, tuple(reachable)
@@ -60,7 +60,8 @@ class ScoringFailed(PlatformError):
         self.scorer = scorer
 
 
-def _listed(ids: Sequence[str], limit: int = 20) -> str:
+def listed(ids: Sequence[str], limit: int = 20) -> str:
+    """Ids for a message; of many, the first ones and how many more there are."""
     shown = ", ".join(repr(skill_id) for skill_id in ids[:limit])
     rest = f" and {len(ids) - limit} more" if len(ids) > limit else ""
     return (shown + rest) or "none"

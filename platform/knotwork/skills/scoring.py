@@ -133,7 +133,7 @@ _UNSPACED = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER
 class KeywordScorer:
     """Words that the message shares with a candidate's id and description. No dependency, no model, any script.
 
-    The score is the cosine of both sets of terms, in [0, 1], each term weighted by ln(1 + N / df): N candidates,
+    The score is the cosine of both sets of terms, in [0, 1], each term weighted by ln((1 + N) / df): N candidates,
     df of which have it, so that a word of all of them counts little.
     """
 
@@ -155,7 +155,7 @@ class KeywordScorer:
         asked = frozenset(terms(message))
         offered = [frozenset(terms(f"{item.skill_id} {item.description}")) for item in candidates]
         frequency = Counter(term for own in offered for term in own)
-        weight = {term: log(1 + len(candidates) / df) ** 2 for term, df in frequency.items()}
+        weight = {term: log((1 + len(candidates)) / df) ** 2 for term, df in frequency.items()}
         # Terms that no candidate has lengthen the message alike for all; they are left out of its norm.
         asked_norm = fsum(weight[term] for term in sorted(asked & frequency.keys()))
         return RawScores([_cosine(asked & own, own, asked_norm, weight) for own in offered])
