@@ -1,0 +1,1 @@
+"""The rules of the packaged extractor: from a chunk of text to names and typed relationships, with no network."""

@@ -1,0 +1,57 @@
+"""What a page is about, read from its title: the name that its text uses, and the title as it stands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from knotwork.adapters.models.rules.vocabulary import EMPTY_TITLES, NOUN_TYPES
+
+_MAX_WORDS: Final = 12
+_MAX_CHARS: Final = 120
+_FILE_NAME = re.compile(r"\S*[/\\]\S*|\S+\.[A-Za-z][A-Za-z0-9]{0,4}")
+_QUALIFIER = re.compile(r"(.*\S)\s*\(([^()]+)\)")
+_QUESTION = re.compile(r"(?i)(how|what|why|when|where|which|who|can|do|does|is|are|should)\b.*\?")
+_NUMBERING = re.compile(r"(?i)(?:chapter|section|part|appendix|stave)?\s*[\divxlc]{1,6}[.):]?\s+(?=\S)")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """The entity that a title names.
+
+    A qualifier in parentheses tells pages apart, but texts and questions leave it out: `Theodred II (Bishop of
+    Elmham)` is written and asked about as `Theodred II`. So the bare name carries the relationships, and the title as
+    it stands is a second entity, tied to it by `also-known-as`; each is found under its own spelling.
+    """
+
+    name: str
+    full: str  # the title as it stands; equal to `name` without a qualifier
+    short: str = ""  # what stands before a comma: `Lambert` of `Lambert, Margrave of Tuscany`
+    type_hint: str = ""  # from the qualifier: `(2017 film)` is a work
+
+
+def read_topic(title: str) -> Topic | None:
+    """The topic that a title names, or None where it names nothing: a file name, a question, `Introduction`, `1`."""
+    full = " ".join(title.split())
+    words = _WORD.findall(full)
+    if not words or len(words) > _MAX_WORDS or len(full) > _MAX_CHARS:
+        return None
+    if _FILE_NAME.fullmatch(full) or _QUESTION.fullmatch(full) or not any(c.isalpha() for c in full):
+        return None
+    if all(word.casefold() in EMPTY_TITLES or word.isdigit() for word in words):
+        return None
+    name, hint = full, ""
+    if qualified := _QUALIFIER.fullmatch(full):
+        name = qualified[1]
+        nouns = [NOUN_TYPES[word] for word in _WORD.findall(qualified[2].casefold()) if word in NOUN_TYPES]
+        hint = nouns[-1] if nouns else ""
+    before_comma = name.partition(",")[0].strip()
+    return Topic(name=name, full=full, short=before_comma if before_comma != name else "", type_hint=hint)
+
+
+def read_heading(heading: str) -> str:
+    """A heading as the name of a topic, or the empty string where it names nothing."""
+    topic = read_topic(_NUMBERING.sub("", heading, count=1) if _NUMBERING.match(heading) else heading)
+    return topic.name if topic else ""

@@ -1,0 +1,122 @@
+"""Word lists that the rules read: what a noun says about the type of a thing, who a pronoun may be, what names nothing.
+
+The lists hold common English words, chosen for what they mean; none was taken from a benchmark's answers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MODEL_TYPES: Final = {
+    "PERSON": "person",
+    "NORP": "group",
+    "ORG": "organisation",
+    "GPE": "place",
+    "LOC": "place",
+    "FAC": "place",
+    "EVENT": "event",
+    "WORK_OF_ART": "work",
+    "PRODUCT": "product",
+    "LAW": "work",
+    "LANGUAGE": "language",
+}
+"""Entity type by the model's label; a label that is not here (dates, numbers, amounts) makes no entity."""
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+def _by_word(**words: str) -> dict[str, str]:
+    return {word: kind for kind, row in words.items() for word in row.split()}
+
+
+NOUN_TYPES: Final = _by_word(
+    work="film movie song album single novel book poem play opera musical series sitcom episode show game magazine "
+    "newspaper journal comic manga anime painting sculpture symphony composition soundtrack documentary short "
+    "ballet drama comedy thriller western ep track story programme trilogy anthology memoir adaptation remake",
+    organisation="company corporation firm organisation organization agency bank university college school institute "
+    "band orchestra party club label studio publisher manufacturer airline foundation charity union ministry "
+    "committee council league association federation society network broadcaster startup subsidiary church "
+    "museum hospital brand group department squadron regiment brigade developer institution",
+    place="city town village country state province county district region island river lake mountain capital commune "
+    "municipality suburb neighbourhood neighborhood settlement borough peninsula valley hill bay sea ocean creek "
+    "airport station bridge building castle stadium park street road township territory kingdom duchy canton "
+    "prefecture hamlet archipelago glacier volcano waterfall tributary stream desert forest parish community cdp",
+    person="man woman person king queen prince princess emperor empress duke duchess count countess bishop archbishop "
+    "pope saint president politician son daughter father mother brother sister wife husband widow child actor "
+    "actress musician footballer poet knight nobleman noblewoman architect athlete cyclist baronet monk "
+    "priest general admiral colonel officer lawyer judge chef nun consort regent heir guitarist mathematician "
+    "writer author "
+    "director producer singer songwriter composer screenwriter novelist painter sculptor player coach manager teacher "
+    "professor scientist physicist chemist historian philosopher engineer businessman businesswoman journalist editor "
+    "comedian dancer filmmaker cinematographer photographer swimmer wrestler boxer skier racer driver pilot soldier "
+    "diplomat physician surgeon economist theologian missionary saint rapper drummer bassist pianist violinist "
+    "midfielder defender striker goalkeeper pitcher quarterback sailor skater runner",
+    event="battle war festival championship tournament election conference ceremony earthquake revolution siege "
+    "expedition olympics race treaty rebellion massacre incident outage",
+    team="team squad",
+    service="service microservice daemon api gateway proxy scheduler",
+    product="software library framework language database browser console car aircraft ship locomotive "
+    "phone computer processor camera rifle engine tool device system platform",
+)
+"""Type of a thing that a sentence calls so: `X is a 1990 film` makes X a work."""
+
+HEAD_TYPES: Final = _by_word(
+    team="team squad",
+    service="service microservice daemon api gateway proxy scheduler",
+    product="database queue cluster library framework dashboard",
+)
+"""Lower-case nouns that close a name in technical prose: `Payments team`, `checkout service`."""
+
+LAST_WORD_TYPES: Final = _by_word(
+    place="river lake mountain mountains island islands county city street road park castle bay valley district "
+    "province bridge airport station",
+    organisation="university college school institute company corporation inc ltd club party records pictures studios "
+    "committee council association society foundation ministry department academy orchestra band museum press",
+    event="war battle festival championship championships cup olympics election",
+    work="film song album novel series",
+    team="team squad",
+    service="service",
+)
+"""Type of a capitalised name that the model gave no label, by its last word."""
+
+PERSON_PRONOUNS: Final = {
+    "he": "m",
+    "him": "m",
+    "his": "m",
+    "himself": "m",
+    "she": "f",
+    "her": "f",
+    "hers": "f",
+    "herself": "f",
+}
+THING_PRONOUNS: Final = frozenset(("it", "its", "itself"))
+GROUP_PRONOUNS: Final = frozenset(("they", "them", "their"))
+GROUP_TYPES: Final = frozenset(("organisation", "team", "group"))
+
+EMPTY_TITLES: Final = _words(
+    "introduction overview readme index notes summary abstract preface foreword contents appendix references chapter "
+    "document untitled home about background conclusion faq changelog glossary welcome"
+)
+"""Titles and headings that say where a text stands, not what it is about."""
+
+LIGHT_NOUNS: Final = _words(
+    "one part number lot kind type sort way thing time year day month week case example people person man woman "
+    "other first second end beginning rest side place piece member name"
+)
+"""Nouns too general to be a key term."""
+
+LIGHT_ADJECTIVES: Final = _words(
+    "new old other many several few more most such same own first second third last next previous different various "
+    "main major minor large small big great good best early late long short certain young former current key only "
+    "important full whole high low same early numerous additional similar popular further"
+)
+"""Adjectives that do not open a key term."""
+
+ROLE_TITLES: Final = _words(
+    "king queen prince princess emperor empress duke duchess count countess bishop archbishop pope saint president "
+    "margrave earl baron lord lady sir dame count viscount marquess landgrave elector sultan tsar shah khan chancellor "
+    "baronet governor general mr mrs ms dr"
+)
+"""Words of rank. They stand beside a name and are no name alone."""

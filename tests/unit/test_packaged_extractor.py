@@ -1,0 +1,194 @@
+"""The packaged extractor on small texts; the model is loaded once for the module."""
+
+from __future__ import annotations
+
+import pickle
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from knotwork.adapters.models.packaged_extractor import (
+    EXTRACTOR_ID,
+    RawExtraction,
+    extract_rules,
+    extract_rules_many,
+)
+from knotwork.adapters.models.rules.blocks import split_blocks
+from knotwork.adapters.models.rules.relations import third_person
+from knotwork.adapters.models.rules.scripts import is_english
+from knotwork.adapters.models.rules.topic import read_topic
+
+FILM = (
+    "Coney Island Baby is a 2003 comedy film directed by Amy Hobby and starring Karl Geary. "
+    "The film was shot in Sligo, Ireland. It premiered at the Newport International Film Festival. "
+    "The music was composed by Ryan Shore."
+)
+SERVICES = (
+    "The checkout service depends on the retry budget. The Payments team owns the checkout service. "
+    "The ledger service is owned by the Core team and does not depend on Redis."
+)
+
+
+def facts(answer: RawExtraction) -> set[tuple[str, str, str]]:
+    return {(row["from"], row["type"], row["to"]) for row in answer["relationships"]}
+
+
+def types(answer: RawExtraction) -> dict[str, str]:
+    return {row["name"]: row["type"] for row in answer["entities"]}
+
+
+def read(text: str, title: str = "", *headings: str) -> RawExtraction:
+    return extract_rules(text, title, headings)
+
+
+def test_a_first_sentence_ties_a_film_to_those_who_made_it() -> None:
+    answer = read(FILM, "Coney Island Baby (film)")
+    assert {
+        ("Coney Island Baby", "directed-by", "Amy Hobby"),
+        ("Coney Island Baby", "stars", "Karl Geary"),
+        ("Coney Island Baby", "shot-in", "Sligo"),
+        ("Coney Island Baby", "premieres-at", "Newport International Film Festival"),
+        ("Coney Island Baby", "music-composed-by", "Ryan Shore"),
+        ("Sligo", "located-in", "Ireland"),
+    } <= facts(answer)
+    assert types(answer)["Coney Island Baby"] == "work"
+
+
+def test_a_title_with_a_qualifier_is_an_entity_tied_to_its_bare_name() -> None:
+    answer = read("Theodred II was a medieval Bishop of Elmham.", "Theodred II (Bishop of Elmham)")
+    assert ("Theodred II (Bishop of Elmham)", "also-known-as", "Theodred II") in facts(answer)
+    assert ("Theodred II", "bishop-of", "Elmham") in facts(answer)
+
+
+def test_a_title_that_the_text_never_names_is_the_subject_of_its_pronouns() -> None:
+    assert facts(read("He was born in Lucca and married Bertha.", "Hugh Arles")) == {
+        ("Hugh Arles", "born-in", "Lucca"),
+        ("Hugh Arles", "marries", "Bertha"),
+    }
+
+
+@pytest.mark.parametrize("title", ["", "notes/readme.md", "Introduction", "12", "How do I reset my password?"])
+def test_a_title_that_names_nothing_is_no_entity(title: str) -> None:
+    assert read_topic(title) is None
+    assert read("Nothing here.", title)["entities"] == []
+
+
+def test_technical_prose_gives_services_teams_and_what_depends_on_what() -> None:
+    answer = read(SERVICES)
+    assert facts(answer) == {
+        ("checkout service", "depends-on", "retry budget"),
+        ("Payments team", "owns", "checkout service"),
+        ("ledger service", "owned-by", "Core team"),
+    }
+    kinds = types(answer)
+    assert (kinds["checkout service"], kinds["Payments team"], kinds["retry budget"]) == ("service", "team", "concept")
+
+
+def test_two_verbs_give_two_relationships_each_with_its_direction() -> None:
+    assert facts(read("Microsoft founded Nokia. Microsoft sued Nokia. Google acquired Motorola.")) == {
+        ("Microsoft", "founds", "Nokia"),
+        ("Microsoft", "sues", "Nokia"),
+        ("Google", "acquires", "Motorola"),
+    }
+
+
+def test_a_negated_clause_asserts_nothing() -> None:
+    assert facts(read("Google did not acquire Nokia.")) == set()
+
+
+def test_kinship_is_read_from_copula_apposition_and_possessive() -> None:
+    assert ("Bertha", "daughter-of", "Lothair II") in facts(read("Bertha was the daughter of Lothair II."))
+    assert ("Boso", "brother-of", "Hugh") in facts(read("Hugh gave Tuscany to his brother Boso."))
+    assert ("Ermengarde", "mother-of", "Hugh") in facts(read("Hugh's mother was Ermengarde."))
+
+
+def test_people_with_a_form_of_address_stay_apart() -> None:
+    names = types(read("John Doe met John T. Doe. Mr. Doe left for Paris."))
+    assert {"John Doe", "John T. Doe", "Mr. Doe"} <= set(names)
+
+
+def test_key_value_lines_and_lists_speak_of_their_heading() -> None:
+    text = "# Checkout\n\n- Owner: Payments team\n- Depends on: Ledger, Redis\n\n**Retry budget**: a limit on retries."
+    answer = read(text, "runbook.md", "Checkout")
+    assert {
+        ("Checkout", "owner", "Payments team"),
+        ("Checkout", "depends-on", "Ledger"),
+        ("Checkout", "depends-on", "Redis"),
+    } <= facts(answer)
+    described = {row["name"]: row["description"] for row in answer["entities"]}
+    assert described["Retry budget"] == "Retry budget: a limit on retries."
+
+
+def test_a_relationship_is_described_by_its_sentence() -> None:
+    (row,) = read("Google acquired Motorola. It rained.")["relationships"]
+    assert row["description"] == "Google acquired Motorola."
+
+
+def test_ends_of_relationships_are_entities_and_no_name_comes_twice() -> None:
+    for answer in extract_rules_many([(FILM, "Coney Island Baby (film)", ()), (SERVICES, "", ())]):
+        names = [row["name"] for row in answer["entities"]]
+        assert len({name.casefold() for name in names}) == len(names)
+        assert {end for source, _, target in facts(answer) for end in (source, target)} <= set(names)
+
+
+def test_a_batch_answers_as_each_chunk_alone() -> None:
+    texts = [FILM, SERVICES, "", "苹果公司在北京。苹果公司。", *FILM.split(". "), SERVICES * 9]
+    items = [(text, "Coney Island Baby (film)", ("Cast",)) for text in texts]
+    assert extract_rules_many(items) == [extract_rules(*item) for item in items]
+    assert extract_rules_many(items[::-1]) == extract_rules_many(items)[::-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Столица России — Москва. Река Волга течёт через Казань. Здесь живёт Анна.", {"Москва", "Казань", "Анна"}),
+        (
+            "Der Rhein fließt durch die Stadt Köln und mündet bei Rotterdam in die Nordsee.",
+            {"Rhein", "Stadt Köln", "Rotterdam", "Nordsee"},
+        ),
+        ("苹果公司发布手机。北京的苹果公司很大。《红楼梦》是小说。", {"苹果公司", "红楼梦"}),
+        ("スティーブ・ジョブズはアップルを設立した。", {"スティーブ・ジョブズ", "アップル"}),
+    ],
+)
+def test_other_languages_give_names_and_terms_without_a_model(text: str, names: set[str]) -> None:
+    assert not is_english(text)
+    assert names <= set(types(read(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "Hi.", "a" * 300_000, "苹" * 300_000, "😀" * 5_000, "\x00\x01\ufffe" * 999, "a b " * 75_000, "(" * 9_999],
+    ids=["empty", "blank", "short", "one word", "one run", "emoji", "binary", "words", "brackets"],
+)
+def test_any_text_is_answered_in_bounded_time(text: str) -> None:
+    started = time.monotonic()
+    read(text, text[:50])
+    assert time.monotonic() - started < 60
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(max_size=200), st.text(max_size=30), st.lists(st.text(max_size=20), max_size=2).map(tuple))
+def test_any_input_gives_rows_of_strings(text: str, title: str, headings: tuple[str, ...]) -> None:
+    answer = extract_rules(text, title, headings)
+    assert all(isinstance(value, str) for rows in answer.values() for row in rows for value in row.values())  # type: ignore[attr-defined]  # a TypedDict's values are object
+
+
+def test_the_functions_travel_to_worker_processes() -> None:
+    assert pickle.loads(pickle.dumps(extract_rules_many)) is extract_rules_many
+    assert EXTRACTOR_ID.startswith("packaged-rules/")
+
+
+def test_markup_is_no_text() -> None:
+    blocks = split_blocks("# Title\n\nSee [the page](http://x.y/z) and `retry`.\n\n```\ncode = 1\n```\n* item")
+    assert [(b.kind, b.text) for b in blocks] == [
+        ("heading", "Title"),
+        ("text", "See the page and retry."),
+        ("item", "item"),
+    ]
+
+
+@pytest.mark.parametrize(("verb", "third"), [("carry", "carries"), ("play", "plays"), ("go", "goes"), ("have", "has")])
+def test_the_third_person_follows_english_spelling(verb: str, third: str) -> None:
+    assert third_person(verb) == third
