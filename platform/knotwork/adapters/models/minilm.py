@@ -21,6 +21,7 @@ import numpy.typing as npt
 import onnxruntime as ort
 from tokenizers import Tokenizer
 
+from knotwork.adapters.models.text import readable
 from knotwork.errors import SetupFailed
 
 DIMENSION: Final = 384
@@ -66,7 +67,7 @@ class MiniLm:
         vectors = np.empty((len(texts), DIMENSION), dtype=np.float32)
         tokens = 0
         for row, text in enumerate(texts):
-            ids = self._tokenizer.encode(_clean(text)).ids
+            ids = self._tokenizer.encode(readable(text, max_chars=MAX_CHARS)).ids
             vectors[row] = self._embed_tokens(ids)
             tokens += len(ids)
         return vectors, tokens
@@ -101,11 +102,6 @@ def model() -> MiniLm:
 def embed_texts(texts: Sequence[str]) -> tuple[Vectors, int]:
     """`MiniLm.embed` by the model of this process; picklable, for worker processes."""
     return model().embed(texts)
-
-
-def _clean(text: str) -> str:
-    """Cut to what can matter; lone surrogates, which the tokenizer refuses, become U+FFFD."""
-    return text[:MAX_CHARS].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _checked(package: str, name: str, sha256: str) -> bytes:
