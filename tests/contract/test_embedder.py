@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from operator import mul
 
 import pytest
 
 from knotwork.adapters.memory.models import HashEmbedder
+from knotwork.adapters.models.openai_embedder import OpenAIEmbedder
+from knotwork.adapters.models.openai_http import OpenAIEndpoint
 from knotwork.adapters.models.packaged_embedder import PackagedEmbedder
 from knotwork.adapters.models.workers import WorkerPool
 from knotwork.ports.models import Embedder
+from support.fake_model_server import FakeModelServer, serving
 
 BUDGET = "The retry budget limits how often a client may call again."
 TEXTS = [
@@ -88,3 +91,17 @@ class TestPackagedEmbedder(EmbedderContract):
     @pytest.fixture
     def embedder(self, packaged_embedder: PackagedEmbedder) -> PackagedEmbedder:
         return packaged_embedder
+
+
+class TestOpenAIEmbedder(EmbedderContract):
+    @pytest.fixture
+    def server(self) -> Iterator[FakeModelServer]:
+        with serving() as server:
+            yield server
+
+    @pytest.fixture
+    async def embedder(self, server: FakeModelServer) -> AsyncIterator[OpenAIEmbedder]:
+        server.dimension = 64
+        endpoint = OpenAIEndpoint(server.url)
+        yield OpenAIEmbedder(endpoint, model="any", dimension=64, batch=16)
+        await endpoint.close()
