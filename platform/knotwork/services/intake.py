@@ -245,7 +245,7 @@ class Intake:
             try:
                 for run in await self._indexer.index(tenant, runs, self._report):
                     del self._open[run.id]
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, the run is recorded as failed and named
                 if isinstance(error, PlatformError) and error.retryable:
                     log.warning("runs_wait", runs=len(runs), reason=str(error), retry_in_s=pause_s)
                     await asyncio.sleep(pause_s)

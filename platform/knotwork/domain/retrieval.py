@@ -1,0 +1,78 @@
+"""Values of retrieval: modes, options, results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from knotwork.domain.filters import Filter
+from knotwork.domain.model import NO_USAGE, ChunkId, Passage, Subject, TenantId, Usage
+from knotwork.domain.normalise import clean_text
+from knotwork.errors import InvalidInput
+
+MAX_TOP_K = 200
+MAX_QUERY_BYTES = 8 * 1024
+
+
+class Mode(StrEnum):
+    """The ways to answer a query."""
+
+    SEMANTIC = "semantic"  # nearest chunks by embedding
+    KEYWORD = "keyword"  # BM25 over chunks
+    HYBRID = "hybrid"  # both, fused by reciprocal rank
+    NAVIGATE = "navigate"  # choose documents by their outlines, then read them
+    LOCAL = "local"  # the question's entities, what the graph ties to them, joined with the nearest chunks
+    GLOBAL = "global"  # community summaries
+    PATHS = "paths"  # typed, directed paths between entities
+    AUTO = "auto"  # one of the others, chosen by the skill graph
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who asks, and of which tenant. `subjects` None is the operator, who sees every source of the tenant."""
+
+    tenant: TenantId
+    subjects: tuple[Subject, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieveOptions:
+    """How much is returned: the best `top_k` passages (1 to 200) with score ≥ min_score that meet the filter."""
+
+    top_k: int = 5
+    filter: Filter | None = None
+    min_score: float | None = None  # applied before the cut, on the scale of the mode; None: no floor
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.top_k <= MAX_TOP_K:
+            raise InvalidInput(f"top_k is {self.top_k}; it must be 1 to {MAX_TOP_K}")
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalResult:
+    """Passages, best first, ties by id, and what the models of the query counted."""
+
+    passages: tuple[Passage, ...]
+    usage: Usage = NO_USAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A chunk with a score; higher is more relevant."""
+
+    id: ChunkId
+    score: float
+
+
+def checked_query(query: str) -> str:
+    """The query as it is searched for: lone surrogates and NUL replaced, trimmed.
+
+    Raises:
+        InvalidInput: it is empty, or over 8 KB.
+    """
+    cleaned = clean_text(query).strip()
+    if not cleaned:
+        raise InvalidInput("the query is empty; ask something")
+    if (size := len(cleaned.encode())) > MAX_QUERY_BYTES:
+        raise InvalidInput(f"the query has {size} bytes; at most {MAX_QUERY_BYTES} are read, so shorten it")
+    return cleaned

@@ -1,0 +1,112 @@
+"""Retrieval by mode: semantic, keyword, hybrid here; local in local.py."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from knotwork.domain.fusion import fuse_rankings
+from knotwork.domain.model import ChunkId, Passage
+from knotwork.domain.retrieval import Mode, Reader, RetrievalResult, RetrieveOptions, checked_query
+from knotwork.errors import ModeNotConfigured
+from knotwork.ports.models import Embedder
+from knotwork.ports.retriever import MeteredRetriever, Retriever
+from knotwork.ports.vector_store import Collection, VectorStore
+from knotwork.services.passages import passage_from, passages_for, view_of
+
+FUSED = 100  # hits of each ranking that hybrid joins, at least
+
+NEEDS: Mapping[Mode, str] = {
+    Mode.NAVIGATE: "reading documents by their outlines is not part of this version",
+    Mode.GLOBAL: "it needs community summaries, which are not part of this version",
+    Mode.PATHS: "paths between entities are not part of this version",
+    Mode.AUTO: "it needs the skill graph's router, which is not part of this version",
+}
+
+
+class SemanticRetriever:
+    """The chunks nearest to the query by embedding; scores are cosines in [-1, 1]."""
+
+    def __init__(self, vectors: VectorStore, embedder: Embedder) -> None:
+        self._vectors, self._embedder = vectors, embedder
+
+    async def retrieve(self, reader: Reader, query: str, options: RetrieveOptions) -> tuple[Passage, ...]:
+        return (await self.retrieve_with_usage(reader, query, options)).passages
+
+    async def retrieve_with_usage(self, reader: Reader, query: str, options: RetrieveOptions) -> RetrievalResult:
+        embeddings = await self._embedder.embed([checked_query(query)], purpose="query")
+        hits = await self._vectors.search_dense(
+            reader.tenant,
+            Collection.CHUNKS,
+            embeddings.vectors[0],
+            view=view_of(reader, options),
+            limit=options.top_k,
+            min_score=options.min_score,
+        )
+        passages = tuple(passage_from(hit.id, hit.payload, hit.score, similarity=hit.score) for hit in hits)
+        return RetrievalResult(passages, embeddings.usage)
+
+
+class KeywordRetriever:
+    """The chunks that BM25 ranks highest; scores are ≥ 0, over the chunks that the reader may see."""
+
+    def __init__(self, vectors: VectorStore) -> None:
+        self._vectors = vectors
+
+    async def retrieve(self, reader: Reader, query: str, options: RetrieveOptions) -> tuple[Passage, ...]:
+        hits = await self._vectors.search_keyword(
+            reader.tenant,
+            checked_query(query),
+            view=view_of(reader, options),
+            limit=options.top_k,
+            min_score=options.min_score,
+        )
+        return tuple(passage_from(hit.id, hit.payload, hit.score) for hit in hits)
+
+
+class HybridRetriever:
+    """Semantic and keyword rankings fused by reciprocal rank; scores are in (0, 1]."""
+
+    def __init__(self, vectors: VectorStore, embedder: Embedder) -> None:
+        self._vectors, self._embedder = vectors, embedder
+
+    async def retrieve(self, reader: Reader, query: str, options: RetrieveOptions) -> tuple[Passage, ...]:
+        return (await self.retrieve_with_usage(reader, query, options)).passages
+
+    async def retrieve_with_usage(self, reader: Reader, query: str, options: RetrieveOptions) -> RetrievalResult:
+        query = checked_query(query)
+        view, limit = view_of(reader, options), max(FUSED, options.top_k)
+        embeddings = await self._embedder.embed([query], purpose="query")
+        dense, keyword = await asyncio.gather(
+            self._vectors.search_dense(reader.tenant, Collection.CHUNKS, embeddings.vectors[0], view=view, limit=limit),
+            self._vectors.search_keyword(reader.tenant, query, view=view, limit=limit),
+        )
+        ranked = fuse_rankings([[ChunkId(hit.id) for hit in hits] for hits in (dense, keyword)])
+        passages = await passages_for(self._vectors, reader, options, ranked, query_vector=embeddings.vectors[0])
+        return RetrievalResult(passages, embeddings.usage)
+
+
+class Retrieval:
+    """Every mode that is wired, behind one call."""
+
+    def __init__(self, retrievers: Mapping[Mode, Retriever]) -> None:
+        self._retrievers = dict(retrievers)
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that answer."""
+        return tuple(mode for mode in Mode if mode in self._retrievers)
+
+    async def query(self, reader: Reader, query: str, mode: Mode, options: RetrieveOptions) -> RetrievalResult:
+        """The best passages in one mode.
+
+        Raises:
+            ModeNotConfigured: the mode is not wired; never another mode in its place.
+            InvalidInput, StoreUnavailable: as `Retriever.retrieve`.
+        """
+        retriever = self._retrievers.get(mode)
+        if retriever is None:
+            raise ModeNotConfigured(mode, NEEDS.get(mode, "its parts are not configured"))
+        if isinstance(retriever, MeteredRetriever):
+            return await retriever.retrieve_with_usage(reader, query, options)
+        return RetrievalResult(tuple(await retriever.retrieve(reader, query, options)))
