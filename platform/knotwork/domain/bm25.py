@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from hashlib import blake2b
 
@@ -43,7 +44,7 @@ _UNSPACED = (  # scripts written without spaces: blocks of Thai, Lao, Myanmar, K
     (0xF900, 0xFAFF),
     (0x20000, 0x323AF),
 )
-_LAST_LETTER = 0x323AF
+_SPACED_END = 0x20000  # all letters beyond are Chinese
 _CACHED_WORD = 64  # characters; longer words are too rare to be worth the memory
 
 
@@ -125,20 +126,23 @@ def _split(word: str, singles: bool) -> list[str]:
 @cache
 def _any_script() -> re.Pattern[str]:
     """The pattern of words and runs in any script; built from Python's Unicode tables when first needed (0.1 s)."""
-    letters = {c for c in map(chr, range(_LAST_LETTER + 1)) if unicodedata.category(c)[0] in "LMN"}
-    unspaced = {c for c in letters if _is_unspaced(c)}
-    word = _WORD.format(f"[{_ranges(letters - unspaced)}]")
-    return re.compile(f"[{_ranges(unspaced)}]+|{word}")
+    unspaced = [code for first, last in _UNSPACED for code in range(first, last + 1) if _is_of_a_word(code)]
+    spaced = sorted(set(filter(_is_of_a_word, range(_SPACED_END))).difference(unspaced))
+    return re.compile(f"[{_ranges(unspaced)}]+|{_WORD.format(f'[{_ranges(spaced)}]')}")
+
+
+def _is_of_a_word(code: int) -> bool:
+    return unicodedata.category(chr(code))[0] in "LMN"
 
 
 def _is_unspaced(character: str) -> bool:
     return any(first <= ord(character) <= last for first, last in _UNSPACED)
 
 
-def _ranges(characters: set[str]) -> str:
-    """The characters as the inside of a regular expression's class."""
+def _ranges(codes: Iterable[int]) -> str:
+    """Ascending code points as the inside of a regular expression's class."""
     spans: list[list[int]] = []
-    for code in sorted(map(ord, characters)):
+    for code in codes:
         if spans and spans[-1][1] == code - 1:
             spans[-1][1] = code
         else:
