@@ -16,6 +16,7 @@ from knotwork.adapters.models.workers import WorkerPool
 from knotwork.domain.model import ChunkId, Usage
 from knotwork.errors import ModelFailed, SetupFailed
 from knotwork.ports.models import ExtractionInput
+from support.worker_tasks import spacy_is_loaded
 
 
 @pytest.fixture
@@ -93,12 +94,6 @@ async def test_a_chunk_that_takes_too_long_fails_and_the_next_is_read(pool: Work
 
 
 async def test_extraction_keeps_the_parser_out_of_this_process(pool: WorkerPool) -> None:
-    assert await pool.run(_spacy_is_loaded) is False
+    assert await pool.run(spacy_is_loaded) is False
     await PackagedExtractor.start(pool)
-    assert await pool.run(_spacy_is_loaded) is True
-
-
-def _spacy_is_loaded() -> bool:
-    import sys
-
-    return "spacy" in sys.modules
+    assert await pool.run(spacy_is_loaded) is True

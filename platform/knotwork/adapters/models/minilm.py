@@ -44,10 +44,10 @@ Vectors = npt.NDArray[np.float32]
 
 
 class MiniLm:
-    """The model in memory (about 170 MB). Safe to use from several threads."""
+    """The model in memory (about 200 MB). Safe to use from several threads."""
 
     def __init__(self) -> None:
-        """Check and load both files, in 0.5 s.
+        """Check and load both files, in about a second.
 
         Raises:
             SetupFailed: a file is missing or is not the one this version was made for.

@@ -22,7 +22,7 @@ class PackagedExtractor:
     async def start(cls, pool: WorkerPool, *, timeout_s: float = 60.0) -> PackagedExtractor:
         """Make an extractor that runs in `pool` and spends at most `timeout_s` seconds on a chunk.
 
-        A worker tells the id: to import the rules takes over a second and 100 MB, which this process can do without.
+        A worker tells the id: to import the rules takes over a second and 50 MB, which this process can do without.
 
         Raises:
             SetupFailed: the parser's model is not installed.

@@ -129,6 +129,7 @@ class _Worker:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("KNOTWORK_")}
         process = await asyncio.create_subprocess_exec(
             sys.executable,
+            "-P",  # a file of the working folder must not pass for a module
             "-m",
             worker_process.__name__,
             stdin=asyncio.subprocess.PIPE,
