@@ -53,7 +53,7 @@ class Settings(BaseSettings):
     model_timeout_s: float = Field(60.0, description="Seconds a model request may take.")
     model_attempts: int = Field(4, description="Attempts at a model request on 429, 5xx and time-outs.")
 
-    chunk_tokens: int = Field(160, description="Tokens of a chunk, at most.")
+    chunk_tokens: int = Field(200, description="Tokens of a chunk, at most.")
     chunk_overlap: int = Field(24, description="Tokens a chunk repeats of the one before, at most.")
     upload_mb: int = Field(50, description="Size of an upload, at most.")
     request_timeout_s: float = Field(60.0, description="Seconds a query may take.")

@@ -1,0 +1,230 @@
+"""Builds the adapters from the settings and hands them to the services; nothing else knows both."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import structlog
+from pydantic import SecretStr
+from qdrant_client import AsyncQdrantClient
+
+from knotwork.adapters.models.extractors import EndpointExtractors, NoExtractors, OneExtractor
+from knotwork.adapters.models.openai_embedder import OpenAIEmbedder
+from knotwork.adapters.models.openai_http import OpenAIEndpoint
+from knotwork.adapters.models.packaged_embedder import PackagedEmbedder
+from knotwork.adapters.models.pooled_chunker import PooledChunker
+from knotwork.adapters.models.pooled_extractor import PackagedExtractor
+from knotwork.adapters.models.workers import WorkerPool
+from knotwork.adapters.neo4j.catalogue import Neo4jCatalogue
+from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j
+from knotwork.adapters.neo4j.graph_store import Neo4jGraphStore
+from knotwork.adapters.neo4j.keys import Neo4jKeyStore
+from knotwork.adapters.neo4j.ledger import Neo4jLedger
+from knotwork.adapters.neo4j.session import Neo4jSession, open_driver
+from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
+from knotwork.adapters.qdrant.server_store import ServerVectorStore
+from knotwork.config import Settings
+from knotwork.domain.catalogue import TenantSettings
+from knotwork.domain.model import TenantId
+from knotwork.domain.retrieval import Mode
+from knotwork.errors import SetupFailed, UnknownTenant
+from knotwork.ports.catalogue import Catalogue
+from knotwork.ports.graph_store import GraphStore
+from knotwork.ports.keys import KeyStore
+from knotwork.ports.ledger import Ledger
+from knotwork.ports.models import Embedder
+from knotwork.ports.vector_store import VectorStore
+from knotwork.services.extract import Extractors, GraphBuilder
+from knotwork.services.index import Indexer
+from knotwork.services.intake import Intake
+from knotwork.services.local import LocalRetriever
+from knotwork.services.retrieve import HybridRetriever, KeywordRetriever, Retrieval, SemanticRetriever
+from knotwork.services.vector_sync import VectorSync
+
+log = structlog.get_logger()
+
+DEFAULT_TENANT = TenantId("default")
+
+OnProgress = Callable[[int, int, str], None]  # done, total, what is under way
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """Where Neo4j Browser is and how to log in; the password is in a file that its owner alone can read."""
+
+    url: str
+    bolt_uri: str
+    user: str
+    pid: int
+    log: str
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """Everything that runs, by its port or service."""
+
+    settings: Settings
+    catalogue: Catalogue
+    ledger: Ledger
+    graph: GraphStore
+    vectors: VectorStore
+    keys: KeyStore
+    embedder: Embedder
+    pool: WorkerPool
+    intake: Intake
+    retrieval: Retrieval
+    sync: VectorSync
+    browser: Browser | None  # None: your own Neo4j, which has its own
+    extractor: str  # what reads chunks: an id, or `none`
+
+
+@asynccontextmanager
+async def open_platform(settings: Settings, on_progress: OnProgress | None = None) -> AsyncGenerator[Platform]:
+    """Start everything that the settings ask for; leaving the block stops it in order.
+
+    Raises:
+        SetupFailed: something cannot be started; the message says what to do.
+        DimensionMismatch: the embedder differs from the one that filled the vector store.
+    """
+    async with AsyncExitStack() as stack:
+        pool = WorkerPool(settings.workers)
+        stack.push_async_callback(pool.close)
+        embedder = _embedder(settings, pool, stack)
+        vectors = await _vector_store(settings, stack)
+        await vectors.prepare(model=embedder.id, dimension=embedder.dimension)
+        session, browser = await _neo4j(settings, stack, on_progress)
+        await session.apply_schema()
+        catalogue, ledger = Neo4jCatalogue(session), Neo4jLedger(session)
+        graph = Neo4jGraphStore(session)
+        sync = VectorSync(graph, vectors, embedder)
+        extractors, extractor = await _extractors(settings, pool, stack)
+        indexer = Indexer(
+            catalogue=catalogue,
+            ledger=ledger,
+            graph=graph,
+            vectors=vectors,
+            embedder=embedder,
+            chunker=PooledChunker(pool, max_tokens=settings.chunk_tokens, overlap_tokens=settings.chunk_overlap),
+            graph_builder=GraphBuilder(
+                catalogue=catalogue,
+                graph=graph,
+                extractors=extractors,
+                sync=sync,
+                concurrency=settings.extraction_concurrency,
+            ),
+            sync=sync,
+            freshness_target_s=settings.freshness_target_s,
+        )
+        await _default_tenant(catalogue)
+        for tenant in await catalogue.tenants():  # what an earlier process left when it was killed
+            await sync.follow(tenant)
+        intake = Intake(catalogue=catalogue, ledger=ledger, indexer=indexer)
+        stack.push_async_callback(intake.stop)
+        if unfinished := await intake.start():
+            log.info("runs_taken_up", runs=unfinished)
+        retrieval = Retrieval(
+            {
+                Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
+                Mode.KEYWORD: KeywordRetriever(vectors),
+                Mode.HYBRID: HybridRetriever(vectors, embedder),
+                Mode.LOCAL: LocalRetriever(graph, vectors, embedder),
+            }
+        )
+        yield Platform(
+            settings=settings,
+            catalogue=catalogue,
+            ledger=ledger,
+            graph=graph,
+            vectors=vectors,
+            keys=Neo4jKeyStore(session),
+            embedder=embedder,
+            pool=pool,
+            intake=intake,
+            retrieval=retrieval,
+            sync=sync,
+            browser=browser,
+            extractor=extractor,
+        )
+
+
+def _embedder(settings: Settings, pool: WorkerPool, stack: AsyncExitStack) -> Embedder:
+    if settings.embedding_url is None:
+        embedder: Embedder = PackagedEmbedder(pool)
+        stack.push_async_callback(embedder.close)
+        return embedder
+    if not settings.embedding_model or not settings.embedding_dimension:
+        raise SetupFailed(
+            "KNOTWORK_EMBEDDING_URL is set; set KNOTWORK_EMBEDDING_MODEL and KNOTWORK_EMBEDDING_DIMENSION too"
+        )
+    endpoint = _endpoint(settings, settings.embedding_url, settings.embedding_api_key)
+    stack.push_async_callback(endpoint.close)
+    return OpenAIEmbedder(
+        endpoint,
+        model=settings.embedding_model,
+        dimension=settings.embedding_dimension,
+        batch=settings.embedding_batch,
+    )
+
+
+async def _vector_store(settings: Settings, stack: AsyncExitStack) -> VectorStore:
+    if settings.qdrant_url:
+        key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
+        store: VectorStore = ServerVectorStore(AsyncQdrantClient(url=settings.qdrant_url, api_key=key))
+    else:
+        store = EdgeVectorStore(settings.home / "qdrant")
+        await store.open()
+    stack.push_async_callback(store.close)
+    return store
+
+
+async def _neo4j(
+    settings: Settings, stack: AsyncExitStack, on_progress: OnProgress | None
+) -> tuple[Neo4jSession, Browser | None]:
+    if settings.neo4j_uri:
+        if settings.neo4j_password is None:
+            raise SetupFailed("KNOTWORK_NEO4J_URI is set; set KNOTWORK_NEO4J_PASSWORD too")
+        driver = open_driver(settings.neo4j_uri, settings.neo4j_user, settings.neo4j_password.get_secret_value())
+        stack.push_async_callback(driver.close)
+        return Neo4jSession(driver, database=settings.neo4j_database), None
+    server = EmbeddedNeo4j(settings.home, settings.neo4j_cache, settings.neo4j_heap_mb, on_progress)
+    address = await server.start()
+    stack.push_async_callback(server.stop)
+    driver = open_driver(address.bolt_uri, address.user, address.password)
+    stack.push_async_callback(driver.close)
+    browser = Browser(
+        f"{address.http_url}/browser/", address.bolt_uri, address.user, address.pid, str(address.log_path)
+    )
+    return Neo4jSession(driver), browser
+
+
+async def _extractors(settings: Settings, pool: WorkerPool, stack: AsyncExitStack) -> tuple[Extractors, str]:
+    if settings.extractor == "none":
+        return NoExtractors(), "none"
+    if settings.extractor == "packaged":
+        extractor = await PackagedExtractor.start(pool, timeout_s=settings.model_timeout_s)
+        return OneExtractor(extractor), extractor.id
+    if not settings.extraction_url or not settings.extraction_model:
+        raise SetupFailed("KNOTWORK_EXTRACTOR is openai; set KNOTWORK_EXTRACTION_URL and KNOTWORK_EXTRACTION_MODEL too")
+    endpoint = _endpoint(settings, settings.extraction_url, settings.extraction_api_key)
+    stack.push_async_callback(endpoint.close)
+    extractors = EndpointExtractors(endpoint, model=settings.extraction_model)
+    return extractors, extractors.for_tenant(TenantSettings()).id
+
+
+def _endpoint(settings: Settings, url: str, key: SecretStr | None) -> OpenAIEndpoint:
+    return OpenAIEndpoint(
+        url,
+        api_key=key.get_secret_value() if key else None,
+        timeout_s=settings.model_timeout_s,
+        attempts=settings.model_attempts,
+        concurrency=max(settings.extraction_concurrency, 4),
+    )
+
+
+async def _default_tenant(catalogue: Catalogue) -> None:
+    try:
+        await catalogue.tenant(DEFAULT_TENANT)
+    except UnknownTenant:
+        await catalogue.put_tenant(DEFAULT_TENANT, TenantSettings())
