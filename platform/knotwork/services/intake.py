@@ -110,6 +110,13 @@ class Intake:
             count, after = count + len(page), page[-1].ref
         return count
 
+    async def drop(self, tenant: TenantId) -> None:
+        """Forget the tenant's runs that wait, and return when those under way are over."""
+        for run_id, (owner, _) in list(self._queue.items()):
+            if owner == tenant:
+                del self._queue[run_id], self._open[run_id]
+        await self.settle(tenant)
+
     async def settle(self, tenant: TenantId) -> None:
         """Return when no run of the tenant is under way or waiting."""
         async with self._changed:

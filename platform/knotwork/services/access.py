@@ -1,0 +1,130 @@
+"""Who calls: API keys, their scopes, and whose eyes a query is answered with."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from knotwork.domain.model import EVERYONE, Subject, TenantId
+from knotwork.domain.retrieval import Reader
+from knotwork.errors import NotAllowed, NotAuthenticated, NotFound, StoreUnavailable
+from knotwork.ports.keys import ApiKey, KeyStore, Scope
+from knotwork.run_ids import new_run_id
+
+SECRET_PREFIX = "kw_"  # noqa: S105 - so that a leaked key is recognised by scanners
+SECRET_BYTES = 32
+FRESH_S = 2.0  # how long a key read from the store is believed: the longest a revoked key lives on
+STALE_S = 600.0  # how long it is believed while the store does not answer
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls and what they may do. `subjects` None sees every source of the tenant."""
+
+    tenant: TenantId
+    scopes: frozenset[Scope]
+    subjects: tuple[Subject, ...] | None = None
+
+    def require(self, scope: Scope) -> None:
+        """Raises: NotAllowed: the caller lacks the scope."""
+        if scope not in self.scopes:
+            raise NotAllowed(f"this needs the scope {scope.value!r}, which the key does not carry")
+
+    def reader(self, acting_for: Sequence[Subject] | None = None) -> Reader:
+        """With whose eyes sources are read: the caller's own, or those of an end user with exactly these subjects.
+
+        Raises:
+            NotAllowed: `acting_for` is given and the caller lacks the scope act-as.
+        """
+        if acting_for is not None:
+            self.require(Scope.ACT_AS)
+            return Reader(self.tenant, _with_everyone(acting_for))
+        return Reader(self.tenant, None if self.subjects is None else _with_everyone(self.subjects))
+
+
+def operator(tenant: TenantId) -> Caller:
+    """Whoever runs the platform: every scope, sees everything."""
+    return Caller(tenant, frozenset(Scope))
+
+
+class Access:
+    """Makes and checks API keys. Checks are cached for moments, and for longer while the store is away."""
+
+    def __init__(self, keys: KeyStore) -> None:
+        self._keys = keys
+        self._known: dict[str, tuple[float, ApiKey]] = {}
+        self._guarded: tuple[float, bool] = (float("-inf"), True)
+
+    async def create(
+        self, tenant: TenantId, *, name: str, scopes: frozenset[Scope], subjects: tuple[Subject, ...] | None
+    ) -> tuple[ApiKey, str]:
+        """Make a key; the secret is told once and stored nowhere.
+
+        Raises:
+            UnknownTenant: there is no such tenant.
+        """
+        secret = SECRET_PREFIX + secrets.token_urlsafe(SECRET_BYTES)
+        key = ApiKey(new_run_id(), _hash(secret), tenant, scopes, subjects, name)
+        await self._keys.put_key(key)
+        self._guarded = (float("-inf"), True)
+        return key, secret
+
+    async def list(self, tenant: TenantId) -> list[ApiKey]:
+        """The tenant's keys, without their secrets."""
+        return await self._keys.keys(tenant)
+
+    async def delete(self, tenant: TenantId, key_id: str) -> None:
+        """Revoke a key; this process forgets it at once, others within moments.
+
+        Raises:
+            NotFound: the tenant has no such key.
+        """
+        self._known = {hash_: known for hash_, known in self._known.items() if known[1].id != key_id}
+        self._guarded = (float("-inf"), True)
+        if not await self._keys.delete_key(tenant, key_id):
+            raise NotFound("key", key_id)
+
+    async def is_guarded(self) -> bool:
+        """Whether any key exists, so that every call needs one. While the store is away: what was last known."""
+        read_at, guarded = self._guarded
+        if time.monotonic() - read_at > FRESH_S:
+            try:
+                guarded = await self._keys.any_keys()
+            except StoreUnavailable:
+                return guarded
+            self._guarded = (time.monotonic(), guarded)
+        return guarded
+
+    async def check(self, secret: str) -> Caller:
+        """The caller whose key this is.
+
+        Raises:
+            NotAuthenticated: no such key.
+            StoreUnavailable: the store does not answer, and the key was not seen lately.
+        """
+        hash_ = _hash(secret)
+        read_at, key = self._known.get(hash_, (float("-inf"), None))
+        age_s = time.monotonic() - read_at
+        if key is None or age_s > FRESH_S:
+            try:
+                key = await self._keys.key_by_hash(hash_)
+            except StoreUnavailable:
+                if key is None or age_s > STALE_S:
+                    raise
+            else:
+                if key is None:
+                    self._known.pop(hash_, None)
+                    raise NotAuthenticated("this API key is not known; it may have been deleted")
+                self._known[hash_] = (time.monotonic(), key)
+        return Caller(key.tenant, key.scopes, key.subjects)
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _with_everyone(subjects: Sequence[Subject]) -> tuple[Subject, ...]:
+    return tuple(sorted({*subjects, EVERYONE}))

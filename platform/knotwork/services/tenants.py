@@ -1,0 +1,63 @@
+"""Tenants: made, switched, counted, removed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from knotwork.domain.catalogue import TenantSettings
+from knotwork.domain.model import TenantId
+from knotwork.errors import InvalidInput, UnknownTenant
+from knotwork.ports.catalogue import Catalogue
+from knotwork.ports.vector_store import VectorStore
+from knotwork.services.intake import Intake
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+class Tenants:
+    """The tenants of one platform."""
+
+    def __init__(self, *, catalogue: Catalogue, vectors: VectorStore, intake: Intake) -> None:
+        self._catalogue, self._vectors, self._intake = catalogue, vectors, intake
+
+    async def put(self, tenant: TenantId, settings: TenantSettings) -> int:
+        """Create a tenant or replace its settings; how many sources were queued to follow a change.
+
+        Raises:
+            InvalidInput: the name is not usable.
+        """
+        if not NAME.fullmatch(tenant):
+            raise InvalidInput(
+                f"{tenant!r} cannot name a tenant; use 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
+            )
+        try:
+            before = await self._catalogue.tenant(tenant)
+        except UnknownTenant:
+            before = None
+        await self._catalogue.put_tenant(tenant, settings)
+        return await self._intake.refresh(tenant) if before is not None and before != settings else 0
+
+    async def get(self, tenant: TenantId) -> tuple[TenantSettings, Mapping[str, int]]:
+        """A tenant's settings, and how many sources, chunks, entities and relationships it has.
+
+        Raises:
+            UnknownTenant: there is no such tenant.
+        """
+        return await self._catalogue.tenant(tenant), await self._catalogue.counts(tenant)
+
+    async def list(self) -> list[TenantId]:
+        """All tenants, sorted."""
+        return await self._catalogue.tenants()
+
+    async def delete(self, tenant: TenantId) -> None:
+        """Remove a tenant with all it has; requests of it that wait are dropped, those under way are finished first.
+
+        Raises:
+            UnknownTenant: there is no such tenant.
+        """
+        await self._catalogue.tenant(tenant)
+        await self._intake.drop(tenant)
+        await self._catalogue.delete_tenant(tenant)
+        await self._vectors.drop_tenant(tenant)
+        await self._vectors.flush()
