@@ -29,7 +29,7 @@ class Tenants:
         """
         if not NAME.fullmatch(tenant):
             raise InvalidInput(
-                f"{tenant!r} cannot name a tenant; use 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"
+                f"{tenant!r} cannot name a tenant; use up to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit"
             )
         try:
             before = await self._catalogue.tenant(tenant)
