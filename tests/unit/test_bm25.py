@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knotwork.domain.bm25 import AVERAGE_LENGTH, B, K1, document_terms, query_terms, term_id, tokenise
+from knotwork.domain.bm25 import AVERAGE_LENGTH, K1, B, document_terms, query_terms, term_id, tokenise
 
 
 @pytest.mark.parametrize(

@@ -71,11 +71,7 @@ class EdgeVectorStore:
         for collection in Collection:
             self._check(collection, model, dimension)
         self._model, self._dimension = model, dimension
-        for collection in Collection:
-            if collection not in self._shards:
-                shard = OwnedShard(collection.value)
-                await shard.open(lambda collection=collection: self._load(collection))
-                self._shards[collection] = shard
+        await asyncio.gather(*(self._open(collection) for collection in Collection if collection not in self._shards))
 
     async def upsert(self, tenant: TenantId, collection: Collection, points: Sequence[Point]) -> None:
         shard = self._shard(collection)
@@ -197,6 +193,11 @@ class EdgeVectorStore:
             await shard.close()
         self._shards.clear()
         self._folder.unlock()
+
+    async def _open(self, collection: Collection) -> None:
+        shard = OwnedShard(collection.value)
+        await shard.open(lambda: self._load(collection))
+        self._shards[collection] = shard
 
     async def _flush(self) -> None:
         async with self._flushing:
