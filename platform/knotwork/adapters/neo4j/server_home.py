@@ -78,6 +78,11 @@ class ServerHome:
         return self.root / "logs" / "neo4j.log"
 
     @property
+    def debug_log(self) -> Path:
+        """Where Neo4j puts the causes of its errors."""
+        return self.root / "logs" / "debug.log"
+
+    @property
     def console(self) -> Path:
         """What the process itself printed, such as an error of the Java machine."""
         return self.root / "logs" / "console.log"
