@@ -3,7 +3,8 @@
 An audience is one distinct set of auth subjects; sources share few of them. What a reader may know of a thing (that
 it exists, its name, description, weight) is the union over the audiences that the reader belongs to, so it is read
 without touching all evidence. The rules are those of merge.py, and adding or removing evidence one by one gives what
-merging all of it gives; only a removal that takes the winner needs the evidence of that audience again.
+merging all of it gives; only a removal that takes a winner needs to look at other evidence of that audience: whether
+some still says what won, which is nearly always so of a name, and if none does, at all of it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Testimony:
+class Account:
     """What one chunk of an audience says of a thing; a relationship has no name."""
 
     audience: str
@@ -32,20 +33,36 @@ class Testimony:
     name: str = ""
 
 
-def with_testimony(known: Known | None, said: Testimony) -> Known:
+def with_account(known: Known | None, said: Account) -> Known:
     """What an audience knows after one more chunk spoke."""
     if known is None:
         return Known(1, said.name, said.description)
     return Known(known.count + 1, min(known.name, said.name), better_description(known.description, said.description))
 
 
-def without_testimony(known: Known, said: Testimony) -> tuple[Known | None, bool]:
-    """What an audience knows after one chunk fell silent, and whether its evidence must be read again."""
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Which winners may have nobody left who says them."""
+
+    name: bool = False
+    description: bool = False
+
+    def __bool__(self) -> bool:
+        return self.name or self.description
+
+    def __or__(self, other: Doubt) -> Doubt:
+        return Doubt(self.name or other.name, self.description or other.description)
+
+
+def without_account(known: Known, said: Account) -> tuple[Known | None, Doubt]:
+    """What an audience knows after one chunk fell silent, if the winners in doubt are still said by another."""
     if known.count <= 1:
-        return None, False
-    held_name = bool(said.name) and said.name == known.name
-    held_description = bool(said.description) and said.description == known.description
-    return Known(known.count - 1, known.name, known.description), held_name or held_description
+        return None, Doubt()
+    doubt = Doubt(
+        name=bool(said.name) and said.name == known.name,
+        description=bool(said.description) and said.description == known.description,
+    )
+    return Known(known.count - 1, known.name, known.description), doubt
 
 
 def from_evidence(count: int, names: Iterable[str], descriptions: Iterable[str]) -> Known | None:

@@ -13,20 +13,29 @@ from operator import itemgetter
 from typing import Any, Literal
 
 from knotwork.adapters.neo4j.session import Row, Transaction
-from knotwork.domain.audiences import Known, Testimony, combined, from_evidence, with_testimony, without_testimony
+from knotwork.domain.audiences import (
+    Account,
+    Doubt,
+    Known,
+    combined,
+    from_evidence,
+    with_account,
+    without_account,
+)
 from knotwork.domain.ids import entity_label, split_entity_id, split_relationship_id, storage_key
 from knotwork.domain.model import Contribution, EntityId, RelationshipId, TenantId
 from knotwork.errors import ProvenanceMissing
 
 ThingKind = Literal["entity", "fact"]
+Doubts = dict[tuple[str, str], Doubt]  # by id of the thing and audience
 
 
 @dataclass(slots=True)
 class Changes:
     """Evidence added to and removed from things, by public id of the thing."""
 
-    added: defaultdict[str, list[Testimony]] = field(default_factory=lambda: defaultdict(list))
-    removed: defaultdict[str, list[Testimony]] = field(default_factory=lambda: defaultdict(list))
+    added: defaultdict[str, list[Account]] = field(default_factory=lambda: defaultdict(list))
+    removed: defaultdict[str, list[Account]] = field(default_factory=lambda: defaultdict(list))
 
     @property
     def ids(self) -> list[str]:
@@ -49,11 +58,13 @@ class ThingWriter:
         self._tenant = tenant
         self._kind = kind
         self._key_of: dict[str, str] = {}
+        self._id_of: dict[str, str] = {}
         self._before: dict[str, dict[str, Known]] = {}
 
     async def lock(self, ids: Sequence[str]) -> None:
         """Make sure the things exist, take their locks in key order, and read what each audience knows."""
         self._key_of = {id_: storage_key(self._tenant, id_) for id_ in ids}
+        self._id_of = {key: id_ for id_, key in self._key_of.items()}
         rows = [self._lock_row(id_, key) for id_, key in sorted(self._key_of.items(), key=itemgetter(1))]
         name = "write/lock_entities" if self._kind == "entity" else "write/lock_facts"
         by_key = {row["key"]: row for row in await self._tx.rows_of(name, "rows", rows, tenant=self._tenant)}
@@ -67,8 +78,8 @@ class ThingWriter:
 
     async def settle(self, changes: Changes) -> Outcome:
         """Write what the evidence, as it now stands, makes of the locked things."""
-        after, open_pairs = self._apply(changes)
-        for id_, audience, known in await self._read_again(open_pairs):
+        after, doubts = self._apply(changes)
+        for id_, audience, known in await self._read_again(await self._lost_winners(doubts, after)):
             if known is None:
                 after[id_].pop(audience, None)
             else:
@@ -80,31 +91,48 @@ class ThingWriter:
         changed = sorted(id_ for id_, known in after.items() if known.keys() != self._before[id_].keys() or not known)
         return Outcome(tuple(pruned), tuple(changed))
 
-    def _apply(self, changes: Changes) -> tuple[dict[str, dict[str, Known]], set[tuple[str, str]]]:
+    def _apply(self, changes: Changes) -> tuple[dict[str, dict[str, Known]], Doubts]:
         after = {id_: dict(known) for id_, known in self._before.items()}
-        open_pairs: set[tuple[str, str]] = set()
+        doubts: Doubts = {}
         for id_, removed in changes.removed.items():
             for said in removed:
-                known, unsure = without_testimony(after[id_][said.audience], said)
+                known, doubt = without_account(after[id_][said.audience], said)
                 if known is None:
                     del after[id_][said.audience]
                 else:
                     after[id_][said.audience] = known
-                if unsure:
-                    open_pairs.add((id_, said.audience))
+                if doubt:
+                    doubts[id_, said.audience] = doubt | doubts.get((id_, said.audience), Doubt())
         for id_, added in changes.added.items():
             for said in added:
-                after[id_][said.audience] = with_testimony(after[id_].get(said.audience), said)
-        return after, open_pairs
+                after[id_][said.audience] = with_account(after[id_].get(said.audience), said)
+        return after, doubts
+
+    async def _lost_winners(self, doubts: Doubts, after: Mapping[str, Mapping[str, Known]]) -> list[tuple[str, str]]:
+        """Where no evidence says any more what has won, of what is in doubt; the evidence is changed already."""
+        rows = [
+            {
+                "key": self._key_of[id_],
+                "audience": audience,
+                "name": known.name if doubt.name else None,
+                "description": known.description if doubt.description else None,
+            }
+            for (id_, audience), doubt in sorted(doubts.items(), key=itemgetter(0))
+            if (known := after[id_].get(audience))
+        ]
+        name = "read/entity_winners" if self._kind == "entity" else "read/fact_winners"
+        found = await self._tx.rows_of(name, "rows", rows)
+        return [(self._id_of[row["key"]], row["audience"]) for row in found if not row["kept"]]
 
     async def _read_again(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str, Known | None]]:
-        rows = [{"key": self._key_of[id_], "audience": audience} for id_, audience in sorted(pairs)]
-        if not rows:
-            return []
-        id_of = {key: id_ for id_, key in self._key_of.items()}
+        rows = [{"key": self._key_of[id_], "audience": audience} for id_, audience in pairs]
         name = "read/entity_evidence" if self._kind == "entity" else "read/fact_evidence"
         return [
-            (id_of[row["key"]], row["audience"], from_evidence(row["count"], row.get("names", ()), row["descriptions"]))
+            (
+                self._id_of[row["key"]],
+                row["audience"],
+                from_evidence(row["count"], row.get("names", ()), row["descriptions"]),
+            )
             for row in await self._tx.rows_of(name, "rows", rows)
         ]
 
@@ -169,18 +197,18 @@ class EvidenceChange:
 
     async def _gather(self, chunk_keys: Sequence[str], *, moved_to: str | None) -> None:
         for row in await self._tx.rows_of("read/mentions_of_chunks", "keys", chunk_keys):
-            self._entities.removed[row["id"]].append(Testimony(row["audience"], row["description"], row["name"]))
+            self._entities.removed[row["id"]].append(Account(row["audience"], row["description"], row["name"]))
             if moved_to is not None:
-                self._entities.added[row["id"]].append(Testimony(moved_to, row["description"], row["name"]))
+                self._entities.added[row["id"]].append(Account(moved_to, row["description"], row["name"]))
         for row in await self._tx.rows_of("read/assertions_of_chunks", "keys", chunk_keys):
-            self._facts.removed[row["id"]].append(Testimony(row["audience"], row["description"]))
+            self._facts.removed[row["id"]].append(Account(row["audience"], row["description"]))
             if moved_to is not None:
-                self._facts.added[row["id"]].append(Testimony(moved_to, row["description"]))
+                self._facts.added[row["id"]].append(Account(moved_to, row["description"]))
 
     def add(self, chunk_key: str, audience: str, contribution: Contribution) -> None:
         """One chunk, without evidence so far, says this."""
         for entity in contribution.entities:
-            self._entities.added[entity.id].append(Testimony(audience, entity.description, entity.name))
+            self._entities.added[entity.id].append(Account(audience, entity.description, entity.name))
             self._mention_rows.append(
                 {
                     "key": storage_key(self._tenant, entity.id),
@@ -192,7 +220,7 @@ class EvidenceChange:
                 }
             )
         for relationship in contribution.relationships:
-            self._facts.added[relationship.id].append(Testimony(audience, relationship.description))
+            self._facts.added[relationship.id].append(Account(audience, relationship.description))
             self._assertion_rows.append(
                 {
                     "key": storage_key(self._tenant, relationship.id),
