@@ -135,15 +135,18 @@ def labels() -> st.SearchStrategy[str | None]:
 
 @st.composite
 def plain_graphs(draw: st.DrawFn, *, sound: bool = False, odd_ids: bool = False) -> PlainGraph:
-    """Flat graphs of up to 6 skills. `sound`: every edge's ends are listed, and there is an entry."""
-    names = st.text(min_size=1, max_size=4).filter(str.strip) if odd_ids else st.sampled_from("abcdef")
+    """Flat graphs of a few skills and many routes, so that routes compete.
+
+    `sound`: every edge's ends are listed, and there is an entry. `odd_ids`: ids of any characters.
+    """
+    names = st.text(min_size=1, max_size=4).filter(str.strip) if odd_ids else st.sampled_from("abcd")
     ids = draw(st.lists(names, min_size=1, max_size=6, unique=True))
     skills = tuple(Skill(skill_id, description=f"about {skill_id}") for skill_id in ids)
     ends = st.sampled_from(ids if sound else [*ids, "missing"])
     entries = draw(
         st.lists(st.tuples(ends, st.sampled_from(ENTRY_CONDITIONS), labels()), min_size=1 if sound else 0, max_size=4)
     )
-    routes = draw(st.lists(_routes(ends), max_size=10))
+    routes = draw(st.lists(_routes(ends), max_size=12))
     choice = draw(st.sampled_from(CHOICES))
     return PlainGraph(skills, tuple(entries), tuple(routes), choice)
 
@@ -160,5 +163,5 @@ def messages() -> st.SearchStrategy[str]:
     return st.lists(st.sampled_from(WORDS), unique=True).map(" ".join)
 
 
-def tool_results() -> st.SearchStrategy[ToolResult | None]:
-    return st.none() | st.builds(ToolResult, st.sampled_from(TOOLS), st.sampled_from(RESULTS))
+def tool_results() -> st.SearchStrategy[ToolResult]:
+    return st.builds(ToolResult, st.sampled_from(TOOLS), st.sampled_from(RESULTS))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from knotwork.skills import ActivationKind, JumpRefused, MoveCause, SkillContext, SkillGraph, ToolResult
 from unit.skills.skill_graphs import PlainGraph, PlainRoute, messages, plain_graphs, tool_results
@@ -54,10 +54,23 @@ class Conversation(RuleBasedStateMachine):
     def choose(self, data: st.DataObject) -> None:
         """With a scorer or the menu, the caller may or may not have a choice yet."""
         if self.plain.choice != "first-match":
-            chosen = data.draw(st.none() | st.sampled_from(self.graph.reachable_skills(None)))
+            entries = st.sampled_from(self.graph.reachable_skills(None))
+            chosen = data.draw(st.one_of(entries, entries, entries, st.none()))
             self.ctx = SkillContext(self.ctx.user_message, chosen_entry_id=chosen)
 
     @rule(last=tool_results())
+    def a_tool_returns(self, last: ToolResult) -> None:
+        self.iterate(last)
+
+    @rule(last=tool_results(), again=tool_results())
+    def two_tools_return(self, last: ToolResult, again: ToolResult) -> None:
+        self.iterate(last)
+        self.iterate(again)
+
+    @rule()
+    def nothing_returns(self) -> None:
+        self.iterate(None)
+
     def iterate(self, last: ToolResult | None) -> None:
         before, after = self.ctx.current_skill_id, self.graph.next_skill(self.ctx)
         if before is not None and after != before:
@@ -68,11 +81,12 @@ class Conversation(RuleBasedStateMachine):
         self.ctx = self.ctx.next(after, last)
 
     @rule(message=messages())
-    def say_more(self, message: str) -> None:
-        self.ctx = SkillContext(message, 0, self.ctx.current_skill_id, chosen_entry_id=self.ctx.chosen_entry_id)
+    def the_user_says_more(self, message: str) -> None:
+        self.ctx = replace(self.ctx, user_message=message, iteration=0)
 
+    @precondition(lambda self: self.ctx.iteration > 4)
     @rule(message=messages(), data=st.data())
-    def start_cold(self, message: str, data: st.DataObject) -> None:
+    def a_turn_starts_cold(self, message: str, data: st.DataObject) -> None:
         self.ctx = SkillContext(message)
         self.choose(data)
 
@@ -140,14 +154,12 @@ class Conversation(RuleBasedStateMachine):
 
 
 TestConversation = Conversation.TestCase
-TestConversation.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestConversation.settings = settings(max_examples=120, stateful_step_count=25, deadline=None)
 
 
 @given(plain_graphs(sound=True), tool_results(), st.data())
 @settings(max_examples=40, deadline=None)
-def test_routes_of_other_skills_make_no_difference(
-    plain: PlainGraph, last: ToolResult | None, data: st.DataObject
-) -> None:
+def test_routes_of_other_skills_make_no_difference(plain: PlainGraph, last: ToolResult, data: st.DataObject) -> None:
     here = data.draw(st.sampled_from([skill.id for skill in plain.skills]))
     alone = replace(plain, routes=tuple(route for route in plain.routes if route.from_id == here))
     ctx = SkillContext(current_skill_id=here, last_tool_result=last)

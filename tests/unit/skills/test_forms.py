@@ -34,7 +34,7 @@ TRIAGE, SEARCH, REPORT = Skill("triage"), Skill("search"), Skill("report")
 
 
 @given(plain_graphs(odd_ids=True), st.lists(st.integers(0, 2), max_size=20))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_both_forms_compile_to_the_same_graph(plain: PlainGraph, order: list[int]) -> None:
     fluent, configured = plain.as_builder(order), plain.as_config()
     assert fluent == configured

@@ -53,7 +53,7 @@ def declared(graph: SkillGraph) -> tuple[list[tuple[str, str]], list[tuple[Any, 
 
 
 @given(plain_graphs(odd_ids=True))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_flat_graph_is_drawn_as_declared(plain: PlainGraph) -> None:
     graph = plain.as_builder()
     assert parsed(graph.to_mermaid()) == declared(graph)
