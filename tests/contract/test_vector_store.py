@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -24,7 +25,7 @@ from knotwork.adapters.qdrant.server_store import ServerVectorStore
 from knotwork.domain.bm25 import document_terms, query_terms
 from knotwork.domain.filters import parse_filter
 from knotwork.domain.model import EVERYONE, TenantId
-from knotwork.errors import DimensionMismatch, InvalidInput, SetupFailed
+from knotwork.errors import DimensionMismatch, InvalidInput, SetupFailed, StoreUnavailable
 from knotwork.ports.vector_store import Collection, Point, StoredPoint, VectorStore, View
 
 ACME, BETA = TenantId("acme"), TenantId("beta")
@@ -514,6 +515,17 @@ class TestServerVectorStoreInLocalMode(VectorStoreContract):
         await store.prepare(model=MODEL, dimension=4)
         yield store
         await store.close()
+
+
+async def test_a_server_that_is_not_there_is_unavailable() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    store = ServerVectorStore(AsyncQdrantClient(f"http://127.0.0.1:{port}", check_compatibility=False))
+    with pytest.raises(StoreUnavailable, match="Qdrant does not answer") as caught:
+        await store.prepare(model="m", dimension=4)
+    assert caught.value.retryable
+    await store.close()
 
 
 def docker_runs() -> bool:
