@@ -166,7 +166,11 @@ class _Packer:
         while at < len(units):
             stop = bisect_right(restarts, at)
             limit = self._fill(units, at, restarts[stop] if stop < len(restarts) else len(units))
-            yield self._overlap(units, at, limit), units[limit - 1].end
+            start = self._overlap(units, at, limit)
+            # Joined, the halves of a word may be more tokens than apart.
+            while (start < units[at].start or limit > at + 1) and self._exceeds(start, units[limit - 1].end):
+                start, limit = units[at].start, limit if start < units[at].start else limit - 1
+            yield start, units[limit - 1].end
             at = limit
 
     def _fill(self, units: Sequence[_Unit], at: int, stop: int) -> int:
@@ -176,9 +180,6 @@ class _Packer:
         while limit < stop and self._joins(units[at], units[limit], tokens, budget):
             tokens += units[limit].tokens
             limit += 1
-        # Joined, the halves of a word may be more tokens than apart.
-        while limit > at + 1 and self._count(units[at].start, units[limit - 1].end) > budget:
-            limit -= 1
         return limit
 
     def _joins(self, first: _Unit, unit: _Unit, tokens: int, budget: int) -> bool:
@@ -186,15 +187,14 @@ class _Packer:
 
     def _overlap(self, units: Sequence[_Unit], at: int, limit: int) -> int:
         """Where a chunk of units [at, limit) starts, once it repeats the end of the one before."""
-        start, end = units[at].start, units[limit - 1].end
+        start = units[at].start
         room = min(self._overlap_tokens, self._max_tokens - sum(unit.tokens for unit in units[at:limit]))
-        earliest = end - self._max_tokens * CHARS_PER_TOKEN
+        earliest = units[limit - 1].end - self._max_tokens * CHARS_PER_TOKEN
         for place in self._sentence_starts(units, at):
             if place < earliest or self._count(place, units[at].start) > room:
                 break
             start = place
-        fits = start == units[at].start or self._count(start, end) <= self._max_tokens
-        return start if fits else units[at].start
+        return start
 
     def _sentence_starts(self, units: Sequence[_Unit], at: int) -> Iterator[int]:
         """Starts of the sentences before unit `at`, last first, up to a heading."""
@@ -251,6 +251,9 @@ class _Packer:
             return None
         tokens = self._count(start, end)
         return tokens if tokens <= limit else None
+
+    def _exceeds(self, start: int, end: int) -> bool:
+        return self._count(start, end) > self._max_tokens
 
     def _count(self, start: int, end: int) -> int:
         return len(self._measure.offsets(self._text[start:end]))
