@@ -159,6 +159,20 @@ async def test_a_server_whose_starter_was_killed_is_adopted_and_counts_the_dead_
     assert not psutil.pid_exists(pid)
 
 
+async def test_a_port_lost_between_choice_and_bind_is_replaced(tmp_path: Path) -> None:
+    server = embedded(tmp_path)
+    starting = asyncio.create_task(server.start())
+    while (status := await server.status()).address is None:  # noqa: ASYNC110  another process sets no event of ours
+        await asyncio.sleep(0.1)
+    lost = status.address.http_url
+    with socket.socket() as squatter:  # the server has just begun, and binds its ports after seconds
+        squatter.bind(("127.0.0.1", int(lost.rpartition(":")[2])))
+        squatter.listen()
+        address = await starting
+    assert address.http_url != lost
+    assert await server.stop() is True
+
+
 async def test_a_cancelled_start_leaves_no_server_behind(home: Path) -> None:
     server = embedded(home)
     starting = asyncio.create_task(server.start())

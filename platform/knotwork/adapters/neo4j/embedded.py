@@ -28,7 +28,7 @@ START_TIMEOUT_S = 180.0  # 6 to 11 s on two idle cores; recovery after a kill an
 STOP_TIMEOUT_S = 60.0
 POLL_S = 0.2
 PORT_ATTEMPTS = 3
-PORT_TAKEN = "Address already in use"
+PORT_TAKEN = "already in use"  # in the words of Neo4j and of Java
 
 
 @dataclass(frozen=True, slots=True)

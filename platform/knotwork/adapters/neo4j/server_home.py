@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from knotwork.adapters.neo4j.browser_style import after_login
 from knotwork.errors import SetupFailed
 
 USER = "neo4j"
@@ -49,6 +50,7 @@ internal.dbms.cypher_ip_blocklist=0.0.0.0/0,::/0
 dbms.usage_report.enabled=false
 client.allow_telemetry=false
 browser.remote_content_hostname_whitelist=127.0.0.1
+browser.post_connect_cmd={after_login}
 
 # Without this, stopping waits ten seconds for connections that are closed already.
 internal.dbms.bolt.netty_server_shutdown_quiet_period=0
@@ -135,7 +137,7 @@ class ServerHome:
             return None
 
     def choose_ports(self) -> Ports:
-        """The ports of the last start where they are free, else the next free ones; recorded.
+        """The ports of the last start where they are free, else free ones of the range; recorded.
 
         Raises:
             SetupFailed: every port of the range is taken.
@@ -149,7 +151,7 @@ class ServerHome:
         return ports
 
     def write_configuration(self, ports: Ports) -> None:
-        text = CONFIGURATION.format(page_cache_mb=page_cache_mb(), **asdict(ports))
+        text = CONFIGURATION.format(page_cache_mb=page_cache_mb(), after_login=after_login(), **asdict(ports))
         _write_private(self.conf / "neo4j.conf", text)
 
 
@@ -171,7 +173,9 @@ def _share_of_memory_mb(share: float, *, least: int, most: int) -> int:
 
 
 def _free_port(last: int | None, candidates: range) -> int:
-    for port in ([] if last is None else [last]) + list(candidates):
+    # In random order, because servers of several homes that start together would all choose the first one.
+    others = secrets.SystemRandom().sample(candidates, len(candidates))
+    for port in others if last is None else [last, *others]:
         with socket.socket() as probe:
             # As Java's server sockets do; a port whose old connections are still timing out is free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
