@@ -1,7 +1,8 @@
 """Quality and speed of the packaged extractor on labelled text: `python -m bench.extraction [--documents N]`.
 
-Prints one table; `--help` lists the options. Counts are micro-averaged; an interval is the 95 % bootstrap over documents (sentences). Names are
-compared in normalised form. The sets and their licences are described in the data folder's README files.
+Prints one table; `--help` lists the options. Counts are micro-averaged; an interval is the 95 % bootstrap over
+documents (sentences). Names are compared in normalised form. The sets and their licences are described in the data
+folder's README files.
 
 - redocred mentions: distinct names a document against the gold mentions (no dates, no numbers), and the same for the
   bare model. `all` counts key terms as wrong, since the gold labels names alone; `names` leaves them out.
@@ -163,10 +164,8 @@ def text2kg(folder: Path, limit: int, seed: int) -> tuple[int, float]:
 
 
 def _sentence_tallies(row: dict[str, Any], answer: RawExtraction) -> dict[str, Tally]:
-    gold = {(frozenset((normalise_name(t["sub"]), normalise_name(t["obj"]))), t["rel"].strip()) for t in row["triples"]}
-    edges = [
-        (frozenset((normalise_name(r["from"]), normalise_name(r["to"]))), r["type"]) for r in answer["relationships"]
-    ]
+    gold = {(_ends(t["sub"], t["obj"]), t["rel"].strip()) for t in row["triples"]}
+    edges = [(_ends(r["from"], r["to"]), r["type"]) for r in answer["relationships"]]
     meant = {
         (pair, relation)
         for pair, kind in edges

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypedDict
 
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 
 from knotwork.adapters.models.rules.asides import Prose, take_out
 from knotwork.adapters.models.rules.blocks import MAX_CHARS, split_blocks
@@ -75,13 +75,13 @@ def extract_rules_many(items: Sequence[ChunkText]) -> list[RawExtraction]:
     nlp = pipeline()
     with nlp.memory_zone():  # words of these texts leave the vocabulary with them
         for doc, plan in nlp.pipe(english, as_tuples=True, batch_size=_BATCH):
-            _, title, headings = items[plan.index]
-            answers[plan.index] = _read(doc, plan, read_topic(title), headings)
+            _, title, headings = items[plan.item]
+            answers[plan.item] = _read(doc, plan, read_topic(title), headings)
     return answers
 
 
 class _Plan(NamedTuple):
-    index: int  # of the item
+    item: int  # index
     layout: Layout
     prose: Prose
 
@@ -93,18 +93,25 @@ def _read(doc: Doc, plan: _Plan, topic: Topic | None, headings: Sequence[str]) -
     facts: dict[tuple[int, str, int], str] = {}
     reader = RelationReader(doc, mentions, Coreference(doc, mentions, subject), _hosts(doc, plan.prose))
     for fact in reader.facts():
-        sentence = fact.token.sent
-        facts.setdefault(
-            (fact.subject, fact.type, fact.object), plan.prose.quote(sentence.start_char, sentence.end_char)
-        )
+        facts.setdefault((fact.subject, fact.type, fact.object), _sentence(fact.token, plan.prose))
+    for thing, token in reader.definitions.items():
+        mentions.things[thing].description = _sentence(token, plan.prose)
     for stated in plan.layout.facts:
         ends = mentions.thing(stated.source), stated.type, mentions.thing(stated.target)
         facts.setdefault(ends, stated.line)
     for term, line in plan.layout.definitions:
         mentions.things[mentions.thing(term)].description = line
-    if topic and topic.full != topic.name:
-        facts[mentions.thing(topic.full), "also-known-as", mentions.thing(topic.name)] = ""
+    aliases = list(mentions.aliases)
+    if topic and subject is not None and topic.bare != topic.name:
+        aliases.append((subject, mentions.thing(topic.bare)))
+    for thing, alias in aliases:
+        mentions.things[alias].votes = mentions.things[thing].votes
+        facts[thing, "also-known-as", alias] = ""
     return _rows(mentions, facts, subject)
+
+
+def _sentence(token: Token, prose: Prose) -> str:
+    return prose.quote(token.sent.start_char, token.sent.end_char)
 
 
 def _hosts(doc: Doc, prose: Prose) -> dict[int, int]:

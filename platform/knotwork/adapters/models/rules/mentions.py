@@ -34,6 +34,8 @@ _ADDRESS: Final = frozenset(("mr", "mrs", "ms", "dr", "miss"))
 _PROPER: Final = frozenset(("NNP", "NNPS"))
 _COMMON: Final = frozenset(("NN", "NNS"))
 _TRIM: Final = frozenset(("the", "a", "an", "'s", "’s", "'", "’", "and", "of", "in"))
+_TITLE_MARKS: Final = frozenset(("'s", "’s", ":", "-", "&", "!"))
+_TITLE_OPENERS: Final = frozenset(("DT", "NNP", "NNPS", "NN", "NNS", "JJ", "CD", "VB", "VBG"))
 _SMALL_WORDS: Final = frozenset(
     ("of", "the", "a", "an", "and", "in", "on", "to", "for", "at", "from", "with", "by", "or", "de", "la", "von", "van")
 )
@@ -53,8 +55,8 @@ class Thing:
 
     @property
     def type(self) -> str:
-        """The type with most votes, the first cast among equals; one type a chunk, since the type is part of the id."""
-        return self.votes.most_common(1)[0][0] if self.votes else "concept"
+        """The type with most votes, the first cast among equals; else by the name's last word. One a chunk."""
+        return self.votes.most_common(1)[0][0] if self.votes else _last_word_type(self.name) or "concept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Mentions:
     def __init__(self, doc: Doc) -> None:
         self.things: list[Thing] = []
         self.at: list[int] = [-1] * len(doc)
+        self.aliases: list[tuple[int, int]] = []  # (thing, another spelling of it that is a thing too)
         self._by_name: dict[str, int] = {}
 
     def thing(self, name: str, *, tentative: bool = False) -> int:
@@ -96,10 +99,12 @@ def find_mentions(doc: Doc, topic: Topic | None, marked: Iterable[str], headings
     """Find names (by the model, by title, mark-up, quotation and capitals) and terms; overlaps go to the surer sign."""
     mentions = Mentions(doc)
     surest = [*_topic_candidates(doc, topic), *_phrases(doc, marked), *_quoted_titles(doc), *_model_names(doc)]
-    _place(doc, mentions, surest)
+    _place(doc, mentions, [*surest, *_opening_name(doc)])
     _place(doc, mentions, _capitalised_runs(doc, mentions.at))
-    headlines = {line.casefold() for line in [topic.name if topic else "", *headings] if line}
+    headlines = {line.casefold() for line in [topic.bare if topic else "", *headings] if line}
     _place(doc, mentions, _terms(doc, headlines))
+    if topic is not None:
+        _join_opening_subject(doc, mentions, topic)
     _complete_short_names(doc, mentions, topic)
     return mentions
 
@@ -127,7 +132,7 @@ def _name_of(span: Span) -> str:
 def _topic_candidates(doc: Doc, topic: Topic | None) -> Iterator[_Candidate]:
     if topic is None:
         return
-    for rank, name in enumerate(dict.fromkeys((topic.full, topic.name, topic.short))):
+    for rank, name in enumerate(dict.fromkeys((topic.name, topic.bare, topic.short))):
         for start, end in _occurrences(doc, name):
             yield _Candidate(rank, start, end, topic.type_hint, name=topic.name)
 
@@ -165,6 +170,28 @@ def _quoted_titles(doc: Doc) -> Iterator[_Candidate]:
             span = doc.char_span(match.start(1), match.end(1), alignment_mode="expand")
             if large and span is not None and any(token.text[0].isalpha() for token in span):
                 yield _Candidate(4, *_trim(span), "work" if len(words) > 1 else "")
+
+
+def _opening_name(doc: Doc) -> Iterator[_Candidate]:
+    """The whole of `A Monster in Paris` where a text opens with `A Monster in Paris is a ...`.
+
+    A text that opens by saying what something is, or by whom it was made, opens with its name; the model, which
+    reads the news, takes titles apart. A lower-case word other than a small one, or a comma, shows that it is none.
+    """
+    end = 0
+    while end < min(len(doc), _MAX_NAME_TOKENS) and _may_stand_in_title(doc[end]):
+        end += 1
+    if end + 1 >= len(doc) or doc[end].lower_ not in {"is", "was"} or doc[0].tag_ not in _TITLE_OPENERS:
+        return
+    start = 1 if doc[0].lower_ in {"the", "a", "an"} and end > 1 else 0
+    large = [token for token in doc[start:end] if token.text[0].isupper() or token.text[0].isdigit()]
+    if len(large) > 1 and doc[end + 1].tag_ in {"DT", "VBN", "NNP", "JJ"}:
+        yield _Candidate(_MODEL_RANK - 1, 0 if doc[0].lower_ == "a" else start, end, "")
+
+
+def _may_stand_in_title(token: Token) -> bool:
+    first = token.text[0]
+    return first.isupper() or first.isdigit() or token.lower_ in _SMALL_WORDS or token.text in _TITLE_MARKS
 
 
 def _model_names(doc: Doc) -> Iterator[_Candidate]:
@@ -310,14 +337,32 @@ def _term_name(span: Span) -> str:
     return " ".join([*words, lemma(last.lower_, "noun") if last.tag_ == "NNS" else last.text])
 
 
+def _join_opening_subject(doc: Doc, mentions: Mentions, topic: Topic) -> None:
+    """Take `Charles Peckham Day was ...` at the start of the page `Charlie Day` for its topic.
+
+    An opening sentence says what the title's thing is; its subject is another spelling if it shares a word with it.
+    """
+    opening = next(doc.sents, None)
+    subject = next((t for t in opening or () if t.dep_ in {"nsubj", "nsubjpass"} and mentions.at[t.i] >= 0), None)
+    if subject is None:
+        return
+    owner, thing = mentions.at[subject.i], mentions.thing(topic.name)
+    spelling = mentions.things[owner].name
+    shared = set(spelling.split()) & set(topic.bare.split())
+    if owner != thing and any(word[0].isupper() and len(word) > 1 for word in shared):
+        mentions.at = [thing if at == owner else at for at in mentions.at]
+        mentions.things[thing].votes.update(mentions.things[owner].votes)
+        mentions.aliases.append((thing, owner))
+
+
 def _complete_short_names(doc: Doc, mentions: Mentions, topic: Topic | None) -> None:
     """Let a lone surname or first name stand for the one full name of a person in the chunk that it ends or opens.
 
     `Mr. Doe` stays itself: a form of address does not say which Doe. So does a name that fits two people.
     """
     full_names = {thing.name for thing in mentions.things if thing.type == "person" and " " in thing.name}
-    if topic and " " in topic.name and topic.type_hint in {"", "person"}:
-        full_names.add(topic.name)
+    if topic and " " in topic.bare and topic.type_hint in {"", "person"}:
+        full_names.add(topic.bare)
     opens_or_ends: dict[str, set[str]] = {}
     for name in full_names:
         words = name.split()
@@ -330,4 +375,5 @@ def _complete_short_names(doc: Doc, mentions: Mentions, topic: Topic | None) -> 
             continue
         fitting = opens_or_ends.get(token.text, set())
         if len(fitting) == 1:
-            mentions.at[index] = mentions.thing(next(iter(fitting)))
+            name = fitting.pop()
+            mentions.at[index] = mentions.thing(topic.name if topic and name == topic.bare else name)

@@ -47,6 +47,7 @@ class RelationReader:
         self._mentions = mentions
         self._coreference = coreference
         self._hosts = hosts
+        self.definitions: dict[int, Token] = {}  # thing → a token of the first sentence that says what it is
 
     def facts(self) -> Iterator[Fact]:
         """Every fact with at least one end that is a name or key term; two nouns that occur once tell too little."""
@@ -65,8 +66,18 @@ class RelationReader:
             yield from self._clause(token)
         elif token.dep_ == "appos":
             yield from self._apposition(token)
+        elif token.lower_ == "stars" and token.tag_ == "NNS":
+            yield from self._stars(token)
         if self._mentions.at[token.i] >= 0 and self._is_head(token):
             yield from self._beside_name(token)
+
+    def _stars(self, token: Token) -> Iterator[tuple[int, str, int]]:
+        """`X stars Y and Z` between two names, where the model takes the verb for a noun, as it mostly does."""
+        before, after = token.i - 1, token.i + 1
+        if before >= 0 and after < len(self._doc) and min(self._mentions.at[before], self._mentions.at[after]) >= 0:
+            span = (t for t in self._doc[after:] if self._mentions.at[t.i] == self._mentions.at[after])
+            head = next(t for t in span if self._is_head(t))
+            yield from self._each([self._mentions.at[before]], (("stars", thing) for thing in self._things(head)))
 
     def _clause(self, verb: Token) -> Iterator[tuple[int, str, int]]:
         """A verb with its subjects, whether active, passive, a participle after a noun, or the second of a pair."""
@@ -88,6 +99,8 @@ class RelationReader:
                 yield from self._each(subjects, self._prepositional(child, label))
             elif child.dep_ == "attr":
                 yield from self._role(subjects, child)
+        if passive and _agent(verb) is None and (shared := _shared_agent(verb)) is not None:
+            yield from self._each(subjects, self._prepositional(shared, label))
         antecedent = self._relative_object(verb)
         if antecedent is not None and not passive:
             yield from self._each(subjects, ((label, thing) for thing in antecedent))
@@ -124,6 +137,8 @@ class RelationReader:
 
     def _beside_name(self, head: Token) -> Iterator[tuple[int, str, int]]:
         """What stands beside a name in its phrase: `University of X`, `Japan's X`, `his wife X`."""
+        if head.dep_ in {"attr", "appos"} and self._is_common(head):
+            return  # what stands beside a describing noun tells of the thing described
         named = [self._mentions.at[head.i]]
         role = next((c for c in head.children if c.dep_ in {"compound", "nmod"} and self._mentions.at[c.i] < 0), None)
         for child in head.children:
@@ -149,8 +164,9 @@ class RelationReader:
         if own:  # a key term: `a retry budget is a rate limit`
             yield from self._each(subjects, (("is-a", thing) for thing in own))
         word = lemma(noun.lower_, "noun")
-        if kind := NOUN_TYPES.get(word):
-            for subject in subjects:
+        for subject in subjects:
+            self.definitions.setdefault(subject, noun)
+            if kind := NOUN_TYPES.get(word):
                 self._mentions.things[subject].votes[kind] += 2
         for child in noun.children:
             if child.dep_ == "conj" and child.tag_ in _NOUNS:
@@ -229,21 +245,25 @@ class RelationReader:
 
     def _subjects(self, verb: Token) -> tuple[list[int], str]:
         """The subjects of a verb, and a prefix for the type where the subject is a part of the topic (`the music`)."""
-        own = [child for child in verb.children if child.dep_ in _SUBJECT]
-        if own:
-            subject = own[0]
-            if subject.tag_ in {"WDT", "WP"} or (subject.lower_ == "that" and verb.dep_ == "relcl"):
-                return (self._things(verb.head), "") if verb.dep_ == "relcl" else ([], "")
-            things = self._things(subject)
-            return (things, "") if things else self._part_of_topic(subject)
-        head = verb.head
-        if verb.dep_ in {"acl", "relcl"} and head.tag_ in _NOUNS:
-            return self._described(head), ""
-        if verb.dep_ in {"conj", "xcomp", "advcl", "dep"} and head is not verb and head.tag_.startswith("VB"):
-            if verb.dep_ == "advcl" and verb.tag_ not in _PARTICIPLES and verb.tag_ != "VB":
-                return [], ""
-            return self._subjects(head)
+        own = next((child for child in verb.children if child.dep_ in _SUBJECT), None)
+        if own is not None:
+            if own.tag_ in {"WDT", "WP"} or (own.lower_ == "that" and verb.dep_ == "relcl"):
+                return (self._things(verb.head) if verb.dep_ == "relcl" else []), ""
+            things = self._things(own)
+            return (things, "") if things else self._part_of_topic(own)
+        if verb.dep_ in {"acl", "relcl"} and verb.head.tag_ in _NOUNS:
+            return self._modified(verb), ""
+        if verb.dep_ in {"conj", "xcomp", "advcl", "dep"} and verb.head is not verb and verb.head.tag_.startswith("VB"):
+            finite_clause = verb.dep_ == "advcl" and verb.tag_ not in {*_PARTICIPLES, "VB"}
+            return ([], "") if finite_clause else self._subjects(verb.head)
         return self._host(verb), ""
+
+    def _modified(self, verb: Token) -> list[int]:
+        """What a participle or clause after a noun speaks of. In `directed by X, produced by Y`, X produced nothing."""
+        maker_of = _verb_of_agent(verb.head)
+        if maker_of is not None and _agent(verb) is not None:
+            return self._subjects(maker_of)[0]
+        return self._described(verb.head)
 
     def _host(self, verb: Token) -> list[int]:
         """The name that an aside without a subject speaks of: `X (born in Y)`."""
@@ -325,6 +345,27 @@ def _join(*words: str) -> str:
 
 def _particle(verb: Token) -> str:
     return next((child.lower_ for child in verb.children if child.dep_ == "prt"), "")
+
+
+def _agent(verb: Token) -> Token | None:
+    """The `by` of a passive verb."""
+    return next((child for child in verb.children if child.dep_ == "agent" or child.lower_ == "by"), None)
+
+
+def _shared_agent(verb: Token) -> Token | None:
+    """The `by` that `written` shares with a later verb of its row: `written, produced and directed by X`."""
+    following = [child for child in verb.children if child.dep_ == "conj"]
+    following += [child for child in verb.head.children if child.dep_ == verb.dep_ == "acl" and child.i == verb.i + 2]
+    row = [child for child in following if child.tag_ == "VBN"]
+    return next((found for child in row if (found := _agent(child) or _shared_agent(child)) is not None), None)
+
+
+def _verb_of_agent(noun: Token) -> Token | None:
+    """The verb whose `by` governs a noun, through `and`."""
+    while noun.dep_ == "conj" and noun.head is not noun:
+        noun = noun.head
+    by = noun.head
+    return by.head if noun.dep_ == "pobj" and by.lower_ == "by" and by.head.tag_ == "VBN" else None
 
 
 def _negated(verb: Token) -> bool:

@@ -21,34 +21,35 @@ _WORD = re.compile(r"\w+")
 class Topic:
     """The entity that a title names.
 
-    A qualifier in parentheses tells pages apart, but texts and questions leave it out: `Theodred II (Bishop of
-    Elmham)` is written and asked about as `Theodred II`. So the bare name carries the relationships, and the title as
-    it stands is a second entity, tied to it by `also-known-as`; each is found under its own spelling.
+    A qualifier in parentheses tells pages apart, but texts leave it out: `Dark River (2017 film)` is written `Dark
+    River`, as the film of 1990 is. So the title as it stands carries the relationships, which keeps the two apart, and
+    the bare name is a second entity tied to it by `also-known-as`, where other texts meet it. With the relationships
+    on the bare name instead, 71 % of the 2wiki-51 questions had all their passages among the first eight, not 76 %.
     """
 
-    name: str
-    full: str  # the title as it stands; equal to `name` without a qualifier
+    name: str  # the title as it stands
+    bare: str  # without a qualifier; else equal to `name`
     short: str = ""  # what stands before a comma: `Lambert` of `Lambert, Margrave of Tuscany`
     type_hint: str = ""  # from the qualifier: `(2017 film)` is a work
 
 
 def read_topic(title: str) -> Topic | None:
     """The topic that a title names, or None where it names nothing: a file name, a question, `Introduction`, `1`."""
-    full = " ".join(title.split())
-    words = _WORD.findall(full)
-    if not words or len(words) > _MAX_WORDS or len(full) > _MAX_CHARS:
+    name = " ".join(title.split())
+    words = _WORD.findall(name)
+    if not words or len(words) > _MAX_WORDS or len(name) > _MAX_CHARS:
         return None
-    if _FILE_NAME.fullmatch(full) or _QUESTION.fullmatch(full) or not any(c.isalpha() for c in full):
+    if _FILE_NAME.fullmatch(name) or _QUESTION.fullmatch(name) or not any(c.isalpha() for c in name):
         return None
     if all(word.casefold() in EMPTY_TITLES or word.isdigit() for word in words):
         return None
-    name, hint = full, ""
-    if qualified := _QUALIFIER.fullmatch(full):
-        name = qualified[1]
+    bare, hint = name, ""
+    if qualified := _QUALIFIER.fullmatch(name):
+        bare = qualified[1]
         nouns = [NOUN_TYPES[word] for word in _WORD.findall(qualified[2].casefold()) if word in NOUN_TYPES]
         hint = nouns[-1] if nouns else ""
-    before_comma = name.partition(",")[0].strip()
-    return Topic(name=name, full=full, short=before_comma if before_comma != name else "", type_hint=hint)
+    before_comma = bare.partition(",")[0].strip()
+    return Topic(name=name, bare=bare, short=before_comma if before_comma != bare else "", type_hint=hint)
 
 
 def read_heading(heading: str) -> str:
