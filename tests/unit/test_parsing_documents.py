@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import random
 import time
+import tracemalloc
 import zipfile
 
 import pytest
@@ -111,6 +113,18 @@ def test_a_docx_that_is_damaged_or_hostile_is_refused_quickly(data: bytes, reaso
     assert time.process_time() - started < 2
 
 
+def test_a_docx_that_lies_about_its_size_is_not_unpacked_beyond_it() -> None:
+    bomb = word(document__xml=b" " * 90_000_000)
+    size = (90_000_000).to_bytes(4, "little")
+    tracemalloc.start()
+    with pytest.raises(UnsupportedDocument):
+        read(bomb.replace(size, (1_000).to_bytes(4, "little")), "a.docx")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert bomb.count(size) == 2  # in the part's own header and in the directory
+    assert peak < 20_000_000
+
+
 def test_a_pdf_gives_text_by_page_with_divided_words_joined() -> None:
     parsed = read(pdf(["The retry bud-", "get is kept."], [], ["A well-known Ana-", "Maria."], title="Guide"), "a.pdf")
     assert parsed.text == "The retry budget is kept.\n\nA well-known Ana-Maria."
@@ -140,3 +154,18 @@ ENCRYPTED = f"/Encrypt << /Filter /Standard /V 1 /R 2 /O <{'ab' * 32}> /U <{'cd'
 def test_a_pdf_that_cannot_be_read_is_refused_with_the_reason(data: bytes, reason: str) -> None:
     with pytest.raises(UnsupportedDocument, match=reason):
         read(data, "a.pdf")
+
+
+@pytest.mark.parametrize(("name", "whole"), [("a.pdf", pdf(["The retry budget."], ["Two."])), ("a.docx", word())])
+def test_a_file_with_a_few_wrong_bytes_is_read_or_refused_and_never_crashes(name: str, whole: bytes) -> None:
+    seeded = random.Random(2)
+    refused = 0
+    for _ in range(30):
+        damaged = bytearray(whole)
+        for _ in range(5):
+            damaged[seeded.randrange(len(damaged))] = seeded.randrange(256)
+        try:
+            read(bytes(damaged), name)
+        except UnsupportedDocument:
+            refused += 1
+    assert refused > 0

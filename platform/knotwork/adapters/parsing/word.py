@@ -18,6 +18,8 @@ from knotwork.errors import UnsupportedDocument
 
 _MAX_UNPACKED_BYTES = 100_000_000  # of all parts; a bomb of 10 MB unpacks to 10 GB
 _MAX_PARTS = 10_000
+_BLOCK_BYTES = 65_536
+_LEGACY = b"\xd0\xcf\x11\xe0"  # the container of .doc, and of a .docx under a password
 _HEADING = re.compile(r"heading (\d)\Z", re.IGNORECASE)
 
 
@@ -29,31 +31,46 @@ def parse_word(data: bytes, name: str) -> ParsedText:
     Raises:
         UnsupportedDocument: damaged, encrypted, too large once unpacked, or with entities declared in it.
     """
-    _guard(data, name)
+    archive = _unpacked(data, name)
     try:
-        document = Document(io.BytesIO(data))
-        return _read(document)
+        return _read(Document(archive))
     except Exception as error:
         raise UnsupportedDocument(f"{name!r} is no readable DOCX ({type(error).__name__}); save it again") from error
 
 
-def _guard(data: bytes, name: str) -> None:
-    """Refuse what would be dear to unpack, before anything is unpacked; sizes are those the archive declares."""
+def _unpacked(data: bytes, name: str) -> io.BytesIO:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            parts = archive.infolist()
-            size = sum(part.file_size for part in parts)
-            if len(parts) > _MAX_PARTS or size > _MAX_UNPACKED_BYTES:
-                raise UnsupportedDocument(
-                    f"{name!r} unpacks to {len(parts)} parts of {size} bytes; at most {_MAX_PARTS} parts "
-                    f"of {_MAX_UNPACKED_BYTES} bytes are read"
-                )
-            for part in parts:  # a reader stops at the declared size, so a lie unpacks no further
-                if part.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in archive.read(part):
-                    raise UnsupportedDocument(f"{name!r} declares entities in {part.filename}; save it again")
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError) as error:
-        reason = "is encrypted or a legacy Office file" if data.startswith(b"\xd0\xcf\x11\xe0") else "is no DOCX"
+            return _repacked(archive, name)
+    except UnsupportedDocument:
+        raise
+    except Exception as error:  # each kind of compression has errors of its own
+        reason = "is encrypted or a legacy Office file" if data.startswith(_LEGACY) else "is no DOCX, or a damaged one"
         raise UnsupportedDocument(f"{name!r} {reason}; save it as an unprotected .docx") from error
+
+
+def _repacked(archive: zipfile.ZipFile, name: str) -> io.BytesIO:
+    """The same parts without compression, none longer than its declared size.
+
+    The vendor reads a part in one go, which unpacks up to 2 GB before a lie about its size is noticed.
+    """
+    parts = {part.filename: part for part in archive.infolist()}
+    size = sum(part.file_size for part in parts.values())
+    if len(parts) > _MAX_PARTS or size > _MAX_UNPACKED_BYTES:
+        raise UnsupportedDocument(
+            f"{name!r} unpacks to {len(parts)} parts of {size} bytes; at most {_MAX_PARTS} parts "
+            f"of {_MAX_UNPACKED_BYTES} bytes are read"
+        )
+    stored = io.BytesIO()
+    with zipfile.ZipFile(stored, "w") as copy:
+        for part in parts.values():
+            with archive.open(part) as stream:
+                content = b"".join(iter(lambda: stream.read(_BLOCK_BYTES), b""))
+            if part.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in content:
+                raise UnsupportedDocument(f"{name!r} declares entities in {part.filename}; save it again")
+            copy.writestr(part.filename, content)
+    stored.seek(0)
+    return stored
 
 
 def _read(document: WordDocument) -> ParsedText:
