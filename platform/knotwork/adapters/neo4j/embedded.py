@@ -89,7 +89,11 @@ class EmbeddedNeo4j:
         Raises:
             SetupFailed: a download, a port, the store or Java fails; the message quotes the log and names it.
         """
-        return await _in_thread(self._start)
+        try:
+            return await _in_thread(self._start)
+        except asyncio.CancelledError:
+            await self.stop()  # it may have come up just before
+            raise
 
     async def stop(self, *, force: bool = False, timeout_s: float = STOP_TIMEOUT_S) -> bool:
         """Stop using the server; the last user ends it, in order, and by force after `timeout_s`.
@@ -109,17 +113,17 @@ class EmbeddedNeo4j:
     def _start(self, abort: threading.Event) -> Neo4jAddress:
         try:
             self._home.create()
+            with exclusive(self._home.root / "start.lock", abort):
+                self._users.enter()
+                try:
+                    return self._adopt(abort) or self._start_new(abort)
+                except BaseException:
+                    self._users.leave()
+                    raise
         except OSError as error:
             raise SetupFailed(
-                f"{self._home.root} cannot be written ({error}); set KNOTWORK_HOME to a folder you may write"
+                f"{self._home.root} cannot be written ({error}); free some space or set KNOTWORK_HOME to another one"
             ) from error
-        with exclusive(self._home.root / "start.lock", abort):
-            self._users.enter()
-            try:
-                return self._adopt(abort) or self._start_new(abort)
-            except BaseException:
-                self._users.leave()
-                raise
 
     def _adopt(self, abort: threading.Event) -> Neo4jAddress | None:
         """The server that runs already; one that does not come to answer is ended, so that a new one can start."""
