@@ -1,5 +1,6 @@
-// Purpose:     the distinct audiences of a tenant.
-// Parameters:  $tenant STRING.
+// Purpose:     who belongs to these audiences.
+// Parameters:  $keys LIST<STRING>: audience keys.
 // Returns:     a row {key, subjects} per audience.
-MATCH (a:Audience {tenant: $tenant})
+UNWIND $keys AS key
+MATCH (a:Audience {key: key})
 RETURN a.key AS key, a.subjects AS subjects

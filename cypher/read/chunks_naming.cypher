@@ -1,15 +1,15 @@
 // Purpose:     for each entity: its first visible chunks.
-// Parameters:  $keys LIST<STRING>; $limit INTEGER; $subjects, $conditions as in read/entities_filtered.
+// Parameters:  $keys LIST<STRING>; $limit INTEGER; $audiences, $conditions as in read/entities_filtered.
 // Returns:     a row {id, chunks} per entity.
 UNWIND $keys AS key
 MATCH (e:Entity {key: key})
 CALL (e) {
   MATCH (e)<-[:MENTIONS]-(chunk:Chunk)<-[:HAS_CHUNK]-(s:Source)
-  WHERE ($subjects IS NULL OR any(subject IN s.subjects WHERE subject IN $subjects))
+  WHERE ($audiences IS NULL OR chunk.audience IN $audiences)
     AND all(c IN $conditions WHERE any(value IN [] + coalesce(s[c.field], []) WHERE
       (c.values IS NULL OR value IN c.values) AND (c.gte IS NULL OR value >= c.gte)
       AND (c.lte IS NULL OR value <= c.lte)))
-  WITH chunk ORDER BY chunk.id LIMIT $limit
+  WITH chunk ORDER BY coalesce(chunk.order_id, chunk.id) LIMIT $limit
   RETURN collect(chunk.id) AS chunks
 }
 RETURN e.id AS id, chunks

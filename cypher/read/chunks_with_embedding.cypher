@@ -1,9 +1,9 @@
-// Purpose:     for each embedding key: one chunk whose vector was made under it.
+// Purpose:     for each embedding key: the first chunk, by id, whose vector was made under it.
 // Parameters:  $tenant STRING; $keys LIST<STRING>.
 // Returns:     a row {embedding_key, chunk_id} per key that is known.
 UNWIND $keys AS embedding_key
 CALL (embedding_key) {
   MATCH (c:Chunk {tenant: $tenant, embedding_key: embedding_key})
-  RETURN c.id AS chunk_id ORDER BY c.key LIMIT 1
+  RETURN c.id AS chunk_id ORDER BY coalesce(c.order_id, c.id) LIMIT 1
 }
 RETURN embedding_key, chunk_id

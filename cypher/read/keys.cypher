@@ -1,5 +1,5 @@
 // Purpose:     the API keys of a tenant.
 // Parameters:  $tenant STRING.
-// Returns:     a row {key} per key, by id.
+// Returns:     a row {key} per key.
 MATCH (k:ApiKey {tenant: $tenant})
-RETURN properties(k) AS key ORDER BY k.id
+RETURN properties(k) AS key

@@ -2,6 +2,6 @@
 // Parameters:  $tenant STRING; $limit INTEGER.
 // Returns:     a row {id, entities, relationships} per change.
 MATCH (s:VectorSync {tenant: $tenant})
-WHERE s.id >= ''
+WHERE s.id IS NOT NULL
 RETURN s.id AS id, s.entities AS entities, s.relationships AS relationships
 ORDER BY s.id LIMIT $limit

@@ -9,7 +9,7 @@ CALL (e) {
   WITH DISTINCT r, reduce(weight = 0, i IN range(0, size(r.seen_audiences) - 1) |
     weight + CASE WHEN $audiences IS NULL OR r.seen_audiences[i] IN $audiences THEN r.seen_counts[i] ELSE 0 END) AS weight
   WHERE weight > 0
-  RETURN r.key AS relationship, weight, r.id AS id
-  ORDER BY weight DESC, id LIMIT $limit
+  RETURN r.key AS relationship, weight, coalesce(r.order_id, r.id) AS place
+  ORDER BY weight DESC, place LIMIT $limit
 }
 RETURN DISTINCT relationship AS key

@@ -1,5 +1,5 @@
 // Purpose:     one source, if the view shows it.
-// Parameters:  $key STRING; $subjects, $conditions as in read/entities_filtered.
+// Parameters:  $key STRING; $subjects LIST<STRING> or null (all): who reads; $conditions as in read/entities_filtered.
 // Returns:     one row {source, chunks}, or none.
 MATCH (s:Source {key: $key})
 WHERE ($subjects IS NULL OR any(subject IN s.subjects WHERE subject IN $subjects))

@@ -1,5 +1,5 @@
 // Purpose:     the names of all tenants.
 // Parameters:  none.
-// Returns:     a row {tenant} per tenant, sorted.
+// Returns:     a row {tenant} per tenant.
 MATCH (t:Tenant)
-RETURN t.tenant AS tenant ORDER BY tenant
+RETURN t.tenant AS tenant

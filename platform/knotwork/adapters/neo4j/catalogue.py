@@ -8,17 +8,19 @@ from dataclasses import asdict
 from operator import itemgetter
 from typing import Any
 
+from knotwork.adapters.neo4j.order import order_id
 from knotwork.adapters.neo4j.session import Neo4jSession, Row, Transaction
 from knotwork.adapters.neo4j.texts import pack_text, unpack_text
-from knotwork.adapters.neo4j.views import view_parameters
+from knotwork.adapters.neo4j.views import source_parameters
 from knotwork.domain.catalogue import ExtractionState, SourceState, StoredChunk, TenantSettings
-from knotwork.domain.ids import RESERVED_LABELS, audience_id, source_public_id, storage_key
+from knotwork.domain.filters import Scalar
+from knotwork.domain.ids import audience_id, source_public_id, storage_key
 from knotwork.domain.model import ChunkId, Metadata, MetadataValue, ParsedText, Source, SourceRef, TenantId
 from knotwork.errors import UnknownTenant
 from knotwork.ports.catalogue import SourceWrite
 from knotwork.ports.vector_store import View
 
-DELETE_ROWS = 10_000  # rows a transaction when a tenant goes: bounds its memory
+DELETE_ROWS = 5_000  # rows a transaction when a tenant goes: bounds its memory
 TENANT_ID = "tenant"  # the id under which a tenant's own node is keyed
 
 
@@ -43,18 +45,17 @@ class Neo4jCatalogue:
         return TenantSettings(**json.loads(rows[0]["settings"]))
 
     async def tenants(self) -> list[TenantId]:
-        return [TenantId(row["tenant"]) for row in await self._session.rows("read/tenants")]
+        return sorted(TenantId(row["tenant"]) for row in await self._session.rows("read/tenants"))
 
     async def delete_tenant(self, tenant: TenantId) -> None:
-        # The tenant's own node goes first, so that nothing new is accepted for it meanwhile.
-        for label in ["Tenant", *sorted(RESERVED_LABELS - {"Tenant"})]:
-            while (
-                await self._session.execute("write/delete_tenant_rows", tenant=tenant, label=label, limit=DELETE_ROWS)
-            )[0]["deleted"]:
-                pass
+        key = storage_key(tenant, TENANT_ID)
+        while (await self._session.execute("write/delete_tenant_rows", key=key, tenant=tenant, limit=DELETE_ROWS))[0][
+            "deleted"
+        ]:
+            pass
 
     async def source(self, tenant: TenantId, ref: SourceRef, *, view: View) -> Source | None:
-        rows = await self._session.rows("read/source", key=source_key(tenant, ref), **view_parameters(view))
+        rows = await self._session.rows("read/source", key=source_key(tenant, ref), **source_parameters(view))
         return source_from(rows[0]["source"], rows[0]["chunks"]) if rows else None
 
     async def sources(
@@ -66,7 +67,7 @@ class Neo4jCatalogue:
             after_type=after.type if after else "",
             after_id=after.id if after else "",
             limit=limit,
-            **view_parameters(view),
+            **source_parameters(view),
         )
         return [source_from(row["source"], row["chunks"]) for row in rows]
 
@@ -144,14 +145,16 @@ def source_values(tenant: TenantId, source: Source) -> dict[str, object]:
     }
 
 
-def _filterable(value: MetadataValue) -> list[str] | list[float] | list[bool]:
-    """A value as a list of one type, as the database stores lists."""
-    values = list(value) if isinstance(value, list | tuple) else [value]
+def _filterable(value: MetadataValue) -> list[str] | list[float] | list[int] | list[bool]:
+    """A value as a list of one type, as the database stores lists; there, as in Python, 2 equals 2.0."""
+    values: list[Scalar] = [value] if isinstance(value, str | int | float) else list(value)
     if all(isinstance(one, bool) for one in values):
         return [bool(one) for one in values]
-    if all(isinstance(one, int | float) for one in values):
-        return [float(one) for one in values]  # type: ignore[arg-type] - numbers, as just checked
-    return [str(one) for one in values]
+    if any(isinstance(one, str) for one in values):
+        return [str(one) for one in values]
+    if all(isinstance(one, int) for one in values):
+        return [int(one) for one in values]
+    return [float(one) for one in values]
 
 
 def source_from(values: Row, chunks: int) -> Source:
@@ -175,6 +178,7 @@ def chunk_values(tenant: TenantId, chunk: StoredChunk) -> dict[str, object]:
     return {
         "tenant": tenant,
         "id": chunk.id,
+        "order_id": order_id(chunk.id),
         "index": chunk.index,
         "start": chunk.start,
         "end": chunk.end,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Literal
 
+from knotwork.adapters.neo4j.order import order_id
 from knotwork.adapters.neo4j.session import Row, Transaction
 from knotwork.domain.audiences import (
     Account,
@@ -161,6 +162,7 @@ class ThingWriter:
         return {
             "key": self._key_of[id_],
             "id": id_,
+            "order_id": order_id(id_),
             "type": type_,
             "from_key": storage_key(self._tenant, from_id),
             "to_key": storage_key(self._tenant, to_id),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from knotwork.adapters.neo4j.evidence import known_of
+from knotwork.adapters.neo4j.order import order_id
 from knotwork.adapters.neo4j.session import Neo4jSession, Row
-from knotwork.adapters.neo4j.views import view_parameters
+from knotwork.adapters.neo4j.views import evidence_parameters
 from knotwork.domain.audiences import Known, from_evidence, visible
 from knotwork.domain.graph_views import EntityView, MentionView, RelationshipView
 from knotwork.domain.ids import split_entity_id, split_relationship_id, storage_key
@@ -23,6 +24,7 @@ from knotwork.domain.model import (
 from knotwork.ports.vector_store import View
 
 EXPORT_PAGE = 500
+LAST_NAME = "\U0010ffff" * 256  # no name is longer than 256 characters, so none sorts after it
 
 
 class Neo4jGraphReads:
@@ -34,13 +36,14 @@ class Neo4jGraphReads:
     async def readers(
         self, tenant: TenantId, entities: Sequence[EntityId], relationships: Sequence[RelationshipId]
     ) -> tuple[Mapping[EntityId, tuple[Subject, ...]], Mapping[RelationshipId, tuple[Subject, ...]]]:
-        subjects = {row["key"]: row["subjects"] for row in await self._session.rows("read/audiences", tenant=tenant)}
+        entity_rows = await self._session.rows("read/entity_audiences", keys=_keys(tenant, entities))
+        relationship_rows = await self._session.rows("read/relationship_audiences", keys=_keys(tenant, relationships))
+        keys = sorted({audience for row in [*entity_rows, *relationship_rows] for audience in row["audiences"]})
+        subjects = {row["key"]: row["subjects"] for row in await self._session.rows("read/audiences", keys=keys)}
 
         def readers_of(row: Row) -> tuple[Subject, ...]:
             return tuple(sorted({subject for audience in row["audiences"] for subject in subjects[audience]}))
 
-        entity_rows = await self._session.rows("read/entity_audiences", keys=_keys(tenant, entities))
-        relationship_rows = await self._session.rows("read/relationship_audiences", keys=_keys(tenant, relationships))
         return (
             {EntityId(row["id"]): readers_of(row) for row in entity_rows},
             {RelationshipId(row["id"]): readers_of(row) for row in relationship_rows},
@@ -57,14 +60,16 @@ class Neo4jGraphReads:
         self, tenant: TenantId, prefix: str, *, view: View, after: EntityId | None = None, limit: int = 100
     ) -> list[EntityView]:
         name, id_ = (split_entity_id(after)[1], str(after)) if after else ("", "")
+        if name < prefix:  # also when `after` stands before all that start so
+            name, id_ = prefix, ""
         found: list[EntityView] = []
         while len(found) < limit:
             page = await self._session.rows(
                 "read/entity_keys_by_prefix",
                 tenant=tenant,
-                prefix=prefix,
                 after_name=name,
                 after_id=id_,
+                until=prefix + LAST_NAME,
                 limit=max(limit, 100),
             )
             by_id = {one.id: one for one in await self._visible_entities(tenant, [row["key"] for row in page], view)}
@@ -77,12 +82,14 @@ class Neo4jGraphReads:
     async def _visible_entities(self, tenant: TenantId, keys: Sequence[str], view: View) -> list[EntityView]:
         if not keys:
             return []
+        audiences = await self._audiences(tenant, view)
         if view.filter is None or not view.filter.conditions:
-            audiences = await self._audiences(tenant, view)
             rows = await self._session.rows("read/entities", keys=sorted(keys))
             seen = [(row, visible(known_of(row), audiences)) for row in rows]
         else:
-            rows = await self._session.rows("read/entities_filtered", keys=sorted(keys), **view_parameters(view))
+            rows = await self._session.rows(
+                "read/entities_filtered", keys=sorted(keys), **evidence_parameters(view, audiences)
+            )
             seen = [(row, from_evidence(row["count"], row["names"], row["descriptions"])) for row in rows]
         return sorted((_entity_view(row, known) for row, known in seen if known), key=lambda entity: entity.id)
 
@@ -97,7 +104,11 @@ class Neo4jGraphReads:
         self, tenant: TenantId, entity: EntityId, *, view: View, after: ChunkId | None = None, limit: int = 100
     ) -> list[MentionView]:
         rows = await self._session.rows(
-            "read/mentions", key=storage_key(tenant, entity), after=after or "", limit=limit, **view_parameters(view)
+            "read/mentions",
+            key=storage_key(tenant, entity),
+            after=(order_id(after) or after) if after else "",
+            limit=limit,
+            **evidence_parameters(view, await self._audiences(tenant, view)),
         )
         return [
             MentionView(ChunkId(row["chunk_id"]), row["name"], tuple(row["surface_forms"]), row["description"])
@@ -108,7 +119,10 @@ class Neo4jGraphReads:
         self, tenant: TenantId, entities: Sequence[EntityId], *, view: View, limit: int
     ) -> Mapping[EntityId, tuple[ChunkId, ...]]:
         rows = await self._session.rows(
-            "read/chunks_naming", keys=_keys(tenant, entities), limit=limit, **view_parameters(view)
+            "read/chunks_naming",
+            keys=_keys(tenant, entities),
+            limit=limit,
+            **evidence_parameters(view, await self._audiences(tenant, view)),
         )
         return {EntityId(row["id"]): tuple(ChunkId(id_) for id_ in row["chunks"]) for row in rows if row["chunks"]}
 
@@ -116,8 +130,8 @@ class Neo4jGraphReads:
         self, tenant: TenantId, entities: Sequence[EntityId], *, view: View, limit: int, chunk_limit: int
     ) -> list[RelationshipView]:
         keys = _keys(tenant, entities)
+        audiences = await self._audiences(tenant, view)
         if view.filter is None or not view.filter.conditions:
-            audiences = await self._audiences(tenant, view)
             rows = await self._session.rows(
                 "read/relationship_keys_of",
                 keys=keys,
@@ -126,7 +140,7 @@ class Neo4jGraphReads:
             )
         else:
             rows = await self._session.rows(
-                "read/relationship_keys_of_filtered", keys=keys, limit=limit, **view_parameters(view)
+                "read/relationship_keys_of_filtered", keys=keys, limit=limit, **evidence_parameters(view, audiences)
             )
         return await self._visible_relationships(tenant, [row["key"] for row in rows], view, chunk_limit)
 
@@ -141,7 +155,10 @@ class Neo4jGraphReads:
         if not keys:
             return []
         rows = await self._session.rows(
-            "read/relationships", keys=sorted(keys), chunk_limit=chunk_limit, **view_parameters(view)
+            "read/relationships",
+            keys=sorted(keys),
+            chunk_limit=chunk_limit,
+            **evidence_parameters(view, await self._audiences(tenant, view)),
         )
         ends = {EntityId(row[end]) for row in rows for end in ("from_id", "to_id")}
         names = {entity.id: entity.name for entity in await self.entities(tenant, sorted(ends), view=view)}
@@ -150,14 +167,16 @@ class Neo4jGraphReads:
     async def export_graph(self, tenant: TenantId) -> AsyncIterator[Contribution]:
         after = ""
         while rows := await self._session.rows("read/export_entities", tenant=tenant, after=after, limit=EXPORT_PAGE):
-            yield Contribution(entities=tuple(_exported_entity(row) for row in rows))
-            after = rows[-1]["id"]
+            entities = sorted(map(_exported_entity, rows), key=lambda entity: entity.id)
+            yield Contribution(entities=tuple(entities))
+            after = entities[-1].id
         after = ""
         while rows := await self._session.rows(
             "read/export_relationships", tenant=tenant, after=after, limit=EXPORT_PAGE
         ):
-            yield Contribution(relationships=tuple(_exported_relationship(row) for row in rows))
-            after = rows[-1]["id"]
+            relationships = sorted(map(_exported_relationship, rows), key=lambda relationship: relationship.id)
+            yield Contribution(relationships=tuple(relationships))
+            after = relationships[-1].id
 
 
 def _keys(tenant: TenantId, ids: Sequence[str]) -> list[str]:

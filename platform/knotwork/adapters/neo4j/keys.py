@@ -38,7 +38,8 @@ class Neo4jKeyStore:
         return _key_from(rows[0]["key"]) if rows else None
 
     async def keys(self, tenant: TenantId) -> list[ApiKey]:
-        return [_key_from(row["key"]) for row in await self._session.rows("read/keys", tenant=tenant)]
+        keys = [_key_from(row["key"]) for row in await self._session.rows("read/keys", tenant=tenant)]
+        return sorted(keys, key=lambda key: key.id)
 
     async def delete_key(self, tenant: TenantId, key_id: str) -> bool:
         return bool((await self._session.execute("write/delete_key", key=_key(tenant, key_id)))[0]["deleted"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from knotwork.domain.filters import AnyOf, Between
@@ -11,13 +12,21 @@ from knotwork.ports.vector_store import View
 PROPERTY_OF = {"source_type": "type", "source_id": "id"}
 
 
-def view_parameters(view: View) -> dict[str, Any]:
-    """Parameters $subjects and $conditions of every reading statement."""
-    conditions = view.filter.conditions if view.filter else ()
-    return {
-        "subjects": None if view.subjects is None else list(view.subjects),
-        "conditions": [_condition(condition) for condition in conditions],
-    }
+def source_parameters(view: View) -> dict[str, Any]:
+    """Parameters $subjects and $conditions of the statements that read sources."""
+    return {"subjects": None if view.subjects is None else list(view.subjects), "conditions": _conditions(view)}
+
+
+def evidence_parameters(view: View, audiences: Iterable[str] | None) -> dict[str, Any]:
+    """Parameters $audiences and $conditions of the statements that read evidence.
+
+    A chunk's own audience says who reads it, as `move_chunks` left it, not the subjects that its source has by now.
+    """
+    return {"audiences": None if audiences is None else sorted(audiences), "conditions": _conditions(view)}
+
+
+def _conditions(view: View) -> list[dict[str, object]]:
+    return [_condition(condition) for condition in view.filter.conditions] if view.filter else []
 
 
 def _condition(condition: AnyOf | Between) -> dict[str, object]:
