@@ -14,7 +14,10 @@ from knotwork.ports.vector_store import View
 
 @dataclass(frozen=True, slots=True)
 class PendingSync:
-    """Entities and relationships whose existence or readers changed and whose points must follow."""
+    """Entities and relationships whose existence or audiences changed and whose points must follow, sorted by id.
+
+    An audience is the set of subjects that may read some evidence of the thing.
+    """
 
     id: str
     entities: tuple[EntityId, ...]
@@ -34,9 +37,10 @@ class GraphStore(Protocol):
         All or nothing for up to 500 chunks; more are written in several such parts.
 
         A chunk that has evidence under the same key is passed over, unless its extraction failed then: a repeated call
-        changes nothing.
+        changes nothing. Of several pieces of evidence of one chunk the last counts.
 
         Raises:
+            InvalidInput: a contribution is not as `checked_evidence` (domain/evidence.py) wants it.
             ProvenanceMissing: a chunk is not stored for this tenant.
         """
         ...
@@ -50,7 +54,7 @@ class GraphStore(Protocol):
         ...
 
     async def move_chunks(self, tenant: TenantId, chunks: Sequence[ChunkId], subjects: Sequence[Subject]) -> None:
-        """From now on these subjects may read these chunks and what they assert."""
+        """From now on these subjects may read these chunks and what they assert; unknown ids are passed over."""
         ...
 
     async def contributions(self, tenant: TenantId, keys: Sequence[str]) -> Mapping[str, Evidence]:

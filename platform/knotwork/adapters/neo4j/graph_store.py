@@ -9,6 +9,7 @@ from knotwork.adapters.neo4j.evidence import EvidenceChange, Outcome
 from knotwork.adapters.neo4j.graph_reads import Neo4jGraphReads
 from knotwork.adapters.neo4j.session import Row, Transaction
 from knotwork.domain.catalogue import Evidence, ExtractionState, GraphChange
+from knotwork.domain.evidence import checked_evidence
 from knotwork.domain.ids import audience_id, split_entity_id, split_relationship_id, storage_key
 from knotwork.domain.model import (
     ChunkId,
@@ -34,16 +35,17 @@ class Neo4jGraphStore(Neo4jGraphReads):
         entities: set[EntityId] = set()
         relationships: set[RelationshipId] = set()
         pruned = 0
-        rows = sorted(evidence, key=lambda one: storage_key(tenant, one.chunk_id))
+        rows = sorted(checked_evidence(evidence), key=lambda one: storage_key(tenant, one.chunk_id))
         for start in range(0, len(rows), EVIDENCE_CHUNKS):
             part = rows[start : start + EVIDENCE_CHUNKS]
 
-            async def work(tx: Transaction, part: Sequence[Evidence] = part) -> int:
+            async def work(tx: Transaction, part: Sequence[Evidence] = part) -> tuple[list[Evidence], int]:
                 return await self._put(tx, tenant, part)
 
-            pruned += await self._session.write(work)
-            entities.update(entity.id for one in part for entity in one.contribution.entities)
-            relationships.update(relationship.id for one in part for relationship in one.contribution.relationships)
+            written, lost = await self._session.write(work)
+            pruned += lost
+            entities.update(entity.id for one in written for entity in one.contribution.entities)
+            relationships.update(relationship.id for one in written for relationship in one.contribution.relationships)
         return GraphChange(len(entities), len(relationships), pruned)
 
     async def remove_evidence(self, tenant: TenantId, chunks: Sequence[ChunkId]) -> GraphChange:
@@ -60,6 +62,8 @@ class Neo4jGraphStore(Neo4jGraphReads):
             async def work(tx: Transaction, part: Sequence[ChunkId] = part) -> None:
                 stored = await self._lock_chunks(tx, tenant, part)
                 keys = sorted(row["key"] for row in stored.values() if row["audience"] != audience)
+                if not keys:
+                    return
                 change = EvidenceChange(tx, tenant)
                 await change.move(keys, audience, sorted(set(subjects)))
                 await self._note_sync(tx, tenant, *await change.settle())
@@ -94,14 +98,14 @@ class Neo4jGraphStore(Neo4jGraphReads):
         rows = await tx.rows_of("write/lock_chunks", "rows", [{"key": key} for key in sorted(id_of)])
         return {id_of[row["key"]]: row for row in rows}
 
-    async def _put(self, tx: Transaction, tenant: TenantId, evidence: Sequence[Evidence]) -> int:
-        """Store one batch; how many things it pruned (evidence under another key was taken back)."""
+    async def _put(self, tx: Transaction, tenant: TenantId, evidence: Sequence[Evidence]) -> tuple[list[Evidence], int]:
+        """Store one batch; what was due of it, and how many things that pruned (by taking earlier evidence back)."""
         stored = await self._lock_chunks(tx, tenant, [one.chunk_id for one in evidence])
         if missing := {one.chunk_id for one in evidence} - stored.keys():
             raise ProvenanceMissing(found=len(evidence) - len(missing), expected=len(evidence))
         due = [one for one in evidence if _is_due(one, stored[one.chunk_id])]
         if not due:
-            return 0
+            return [], 0
         change = EvidenceChange(tx, tenant)
         stale = (stored[one.chunk_id] for one in due)
         await change.remove(sorted(row["key"] for row in stale if row["extraction_key"] is not None))
@@ -111,7 +115,7 @@ class Neo4jGraphStore(Neo4jGraphReads):
         outcomes = await change.settle()
         await self._mark(tx, [(stored[one.chunk_id]["key"], one.extraction_key, one.state) for one in due])
         await self._note_sync(tx, tenant, *outcomes)
-        return sum(len(outcome.pruned) for outcome in outcomes)
+        return due, sum(len(outcome.pruned) for outcome in outcomes)
 
     async def _remove_in_batches(self, tenant: TenantId, chunks: Sequence[ChunkId], *, delete: bool) -> GraphChange:
         pruned = 0
