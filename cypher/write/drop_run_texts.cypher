@@ -3,7 +3,7 @@
 // Idempotence: a second run finds nothing.
 UNWIND $keys AS key
 MATCH (r:IndexRun {key: key})
-REMOVE r.source
+REMOVE r.source, r.change
 WITH r
 MATCH (r)-[:HAS_TEXT]->(t:SourceText)
 DETACH DELETE t

@@ -13,7 +13,7 @@ class Ledger(Protocol):
     """Runs by tenant. Every method raises StoreUnavailable when the store does not answer."""
 
     async def accept(self, tenant: TenantId, runs: Sequence[AcceptedRun]) -> None:
-        """Record new runs and their texts durably, all or none.
+        """Record new runs and their texts durably, all or none; a run recorded already stays as it is.
 
         Raises:
             UnknownTenant: there is no such tenant; nothing is recorded.
@@ -25,7 +25,10 @@ class Ledger(Protocol):
         ...
 
     async def record(self, tenant: TenantId, runs: Sequence[Run]) -> None:
-        """Set step, state, error and result of these runs; the text of a run that is done or failed is let go."""
+        """Set step, state, error and result of these runs; unknown ones are passed over.
+
+        A run that is done or failed lets go of its text, source and change, as a later run may delete what they say.
+        """
         ...
 
     async def run(self, tenant: TenantId, run_id: str) -> Run | None: ...

@@ -46,11 +46,12 @@ class Neo4jLedger:
             accepted = await tx.rows(
                 "write/accept_runs", tenant=tenant, tenant_key=storage_key(tenant, TENANT_ID), rows=rows
             )
-            if accepted[0]["accepted"] != len(rows):
+            if len(accepted) != len(rows):
                 raise UnknownTenant(tenant)
+            is_open = {row["key"]: row["open"] for row in accepted}
             for one in runs:
-                if one.parsed is not None:
-                    owner = storage_key(tenant, one.run.id)
+                owner = storage_key(tenant, one.run.id)
+                if one.parsed is not None and is_open[owner]:  # one that is over by now has let its text go
                     await tx.rows("write/put_text", owner=owner, tenant=tenant, rows=pack_text(owner, one.parsed))
 
         await self._session.write(work)
@@ -94,6 +95,7 @@ def _run_values(run: Run) -> dict[str, object]:
         "accepted_at": run.accepted_at,
         "source": _json(SOURCE, run.source),
         "change": _json(CHANGE, run.change),
+        "seen_by": list(run.seen_by),
         **_progress_values(run),
     }
 
@@ -122,6 +124,7 @@ def _run_from(values: Row) -> Run:
         result=_value(RESULT, values.get("result")),
         source=_value(SOURCE, values.get("source")),
         change=_value(CHANGE, values.get("change")),
+        seen_by=tuple(values.get("seen_by", ())),
     )
 
 
