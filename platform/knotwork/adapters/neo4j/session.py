@@ -16,6 +16,7 @@ T = TypeVar("T")
 Row = Mapping[str, Any]
 
 BATCH_ROWS = 5_000  # rows a statement: batches of 5,000 to 20,000 were measured fastest, the smaller keeps heap low
+MADE_MEANWHILE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 RETRY_S = 60.0  # how long the driver repeats a transaction that met a deadlock or a lost connection
 
 
@@ -46,6 +47,11 @@ class Neo4jSession:
     def __init__(self, driver: neo4j.AsyncDriver, *, database: str = "neo4j") -> None:
         self._driver = driver
         self._database = database
+        # One chain of bookmarks: on a cluster, too, a read sees what an earlier call of this process wrote.
+        self._bookmarks = neo4j.AsyncGraphDatabase.bookmark_manager()
+
+    def _open(self) -> neo4j.AsyncSession:
+        return self._driver.session(database=self._database, bookmark_manager=self._bookmarks)
 
     async def read(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         """Run `work` in a read transaction; it may be run again after a transient error."""
@@ -54,7 +60,7 @@ class Neo4jSession:
             return await work(Transaction(tx))
 
         with store_errors():
-            async with self._driver.session(database=self._database) as session:
+            async with self._open() as session:
                 return await session.execute_read(run)
 
     async def write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
@@ -64,7 +70,7 @@ class Neo4jSession:
             return await work(Transaction(tx))
 
         with store_errors():
-            async with self._driver.session(database=self._database) as session:
+            async with self._open() as session:
                 return await session.execute_write(run)
 
     async def rows(self, name: str, **parameters: object) -> list[Row]:
@@ -82,9 +88,13 @@ class Neo4jSession:
             async def run(tx: neo4j.AsyncManagedTransaction, text: str = text) -> None:
                 await (await tx.run(cast("LiteralString", text))).consume()
 
-            with store_errors():
-                async with self._driver.session(database=self._database) as session:
-                    await session.execute_write(run)
+            try:
+                with store_errors():
+                    async with self._open() as session:
+                        await session.execute_write(run)
+            except vendor.ClientError as error:
+                if error.code != MADE_MEANWHILE:  # IF NOT EXISTS does not see what another process is just making
+                    raise
 
 
 def open_driver(uri: str, user: str, password: str) -> neo4j.AsyncDriver:
