@@ -31,7 +31,9 @@ class Catalogue(Protocol):
         """Raises: UnknownTenant."""
         ...
 
-    async def tenants(self) -> list[TenantId]: ...
+    async def tenants(self) -> list[TenantId]:
+        """All tenants, sorted."""
+        ...
 
     async def delete_tenant(self, tenant: TenantId) -> None:
         """Remove the tenant and every row of it; a tenant that is not there is passed over."""

@@ -32,12 +32,14 @@ class KeyStore(Protocol):
     """Every method raises StoreUnavailable when the store does not answer."""
 
     async def put_key(self, key: ApiKey) -> None:
-        """Raises: UnknownTenant."""
+        """Store a key, in place of one of the same id. Raises: UnknownTenant."""
         ...
 
     async def key_by_hash(self, hash_: str) -> ApiKey | None: ...
 
-    async def keys(self, tenant: TenantId) -> list[ApiKey]: ...
+    async def keys(self, tenant: TenantId) -> list[ApiKey]:
+        """The tenant's keys, by id."""
+        ...
 
     async def delete_key(self, tenant: TenantId, key_id: str) -> bool:
         """Whether there was such a key."""

@@ -1,0 +1,64 @@
+"""Ledger in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from knotwork.adapters.memory.database import MemoryDatabase
+from knotwork.domain.catalogue import AcceptedRun, Run, RunState
+from knotwork.domain.model import ParsedText, TenantId
+from knotwork.errors import UnknownTenant
+
+OVER = (RunState.DONE, RunState.FAILED)
+
+
+class MemoryLedger:
+    """Ledger over a MemoryDatabase."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._tenants = database.tenants
+
+    async def accept(self, tenant: TenantId, runs: Sequence[AcceptedRun]) -> None:
+        rows = self._tenants[tenant]
+        if rows.settings is None:
+            raise UnknownTenant(tenant)
+        for one in runs:
+            if one.run.id in rows.runs:
+                continue
+            rows.runs[one.run.id] = one.run
+            if one.parsed is not None:
+                rows.run_texts[one.run.id] = one.parsed
+
+    async def text(self, tenant: TenantId, run_id: str) -> ParsedText | None:
+        return self._tenants[tenant].run_texts.get(run_id)
+
+    async def record(self, tenant: TenantId, runs: Sequence[Run]) -> None:
+        rows = self._tenants[tenant]
+        for run in runs:
+            stored = rows.runs.get(run.id)
+            if stored is None:
+                continue
+            stored = replace(
+                stored, step=run.step, state=run.state, error_code=run.error_code, error=run.error, result=run.result
+            )
+            if run.state in OVER:
+                stored = replace(stored, source=None, change=None)
+                rows.run_texts.pop(run.id, None)
+            rows.runs[run.id] = stored
+
+    async def run(self, tenant: TenantId, run_id: str) -> Run | None:
+        return self._tenants[tenant].runs.get(run_id)
+
+    async def runs(self, tenant: TenantId, *, after: str | None = None, limit: int = 100) -> list[Run]:
+        runs = self._tenants[tenant].runs
+        return [runs[id_] for id_ in sorted(runs, reverse=True) if after is None or id_ < after][:limit]
+
+    async def unfinished(self, *, after: str | None = None, limit: int = 1000) -> list[tuple[TenantId, Run]]:
+        found = [
+            (tenant, run)
+            for tenant, rows in self._tenants.items()
+            for run in rows.runs.values()
+            if run.state not in OVER and (after is None or run.id > after)
+        ]
+        return sorted(found, key=lambda one: one[1].id)[:limit]
