@@ -23,6 +23,7 @@ from knotwork.adapters.neo4j.graph_store import Neo4jGraphStore
 from knotwork.adapters.neo4j.keys import Neo4jKeyStore
 from knotwork.adapters.neo4j.ledger import Neo4jLedger
 from knotwork.adapters.neo4j.session import Neo4jSession, open_driver
+from knotwork.adapters.parsing.pooled_parser import PooledParser
 from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
 from knotwork.adapters.qdrant.server_store import ServerVectorStore
 from knotwork.config import Settings
@@ -34,16 +35,25 @@ from knotwork.ports.catalogue import Catalogue
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.keys import KeyStore
 from knotwork.ports.ledger import Ledger
-from knotwork.ports.models import Embedder
+from knotwork.ports.models import Embedder, Extractor
+from knotwork.ports.parser import Parser
 from knotwork.ports.vector_store import VectorStore
+from knotwork.services.access import Access
+from knotwork.services.citations import Citations
+from knotwork.services.exploration import Exploration
 from knotwork.services.extract import Extractors, GraphBuilder
+from knotwork.services.health import Health
 from knotwork.services.index import Indexer
 from knotwork.services.intake import Intake
 from knotwork.services.local import LocalRetriever
 from knotwork.services.retrieve import HybridRetriever, KeywordRetriever, Retrieval, SemanticRetriever
+from knotwork.services.sources import Sources
+from knotwork.services.tenants import Tenants
 from knotwork.services.vector_sync import VectorSync
 
 log = structlog.get_logger()
+
+PARSE_TIMEOUT_S = 300.0  # one document; 50 MB of PDF were read in less
 
 DEFAULT_TENANT = TenantId("default")
 
@@ -76,12 +86,29 @@ class Platform:
     intake: Intake
     retrieval: Retrieval
     sync: VectorSync
+    parser: Parser
+    access: Access
+    tenants: Tenants
+    sources: Sources
+    citations: Citations
+    exploration: Exploration
+    health: Health
     browser: Browser | None  # None: your own Neo4j, which has its own
     extractor: str  # what reads chunks: an id, or `none`
 
 
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Models given by the caller instead of those that the settings name; `extractor` None builds no graph."""
+
+    embedder: Embedder
+    extractor: Extractor | None
+
+
 @asynccontextmanager
-async def open_platform(settings: Settings, on_progress: OnProgress | None = None) -> AsyncGenerator[Platform]:
+async def open_platform(
+    settings: Settings, on_progress: OnProgress | None = None, *, models: Models | None = None
+) -> AsyncGenerator[Platform]:
     """Start everything that the settings ask for; leaving the block stops it in order.
 
     Raises:
@@ -91,7 +118,9 @@ async def open_platform(settings: Settings, on_progress: OnProgress | None = Non
     async with AsyncExitStack() as stack:
         pool = WorkerPool(settings.workers)
         stack.push_async_callback(pool.close)
-        embedder = _embedder(settings, pool, stack)
+        parsing = WorkerPool(1)  # of its own: a slow document delays documents, never an embedding
+        stack.push_async_callback(parsing.close)
+        embedder = models.embedder if models else _embedder(settings, pool, stack)
         vectors = await _vector_store(settings, stack)
         await vectors.prepare(model=embedder.id, dimension=embedder.dimension)
         session, browser = await _neo4j(settings, stack, on_progress)
@@ -99,7 +128,7 @@ async def open_platform(settings: Settings, on_progress: OnProgress | None = Non
         catalogue, ledger = Neo4jCatalogue(session), Neo4jLedger(session)
         graph = Neo4jGraphStore(session)
         sync = VectorSync(graph, vectors, embedder)
-        extractors, extractor = await _extractors(settings, pool, stack)
+        extractors, extractor = _given(models) if models else await _extractors(settings, pool, stack)
         indexer = Indexer(
             catalogue=catalogue,
             ledger=ledger,
@@ -120,6 +149,7 @@ async def open_platform(settings: Settings, on_progress: OnProgress | None = Non
         await _default_tenant(catalogue)
         for tenant in await catalogue.tenants():  # what an earlier process left when it was killed
             await sync.follow(tenant)
+        keys = Neo4jKeyStore(session)
         intake = Intake(catalogue=catalogue, ledger=ledger, indexer=indexer)
         stack.push_async_callback(intake.stop)
         if unfinished := await intake.start():
@@ -138,15 +168,30 @@ async def open_platform(settings: Settings, on_progress: OnProgress | None = Non
             ledger=ledger,
             graph=graph,
             vectors=vectors,
-            keys=Neo4jKeyStore(session),
+            keys=keys,
             embedder=embedder,
             pool=pool,
             intake=intake,
             retrieval=retrieval,
             sync=sync,
+            parser=PooledParser(parsing, timeout_s=PARSE_TIMEOUT_S),
+            access=Access(keys),
+            tenants=Tenants(catalogue=catalogue, vectors=vectors, intake=intake),
+            sources=Sources(catalogue=catalogue, ledger=ledger, intake=intake),
+            citations=Citations(catalogue=catalogue, vectors=vectors),
+            exploration=Exploration(graph),
+            health=Health(
+                catalogue=catalogue, vectors=vectors, models=f"embedder {embedder.id}, extractor {extractor}"
+            ),
             browser=browser,
             extractor=extractor,
         )
+
+
+def _given(models: Models) -> tuple[Extractors, str]:
+    if models.extractor is None:
+        return NoExtractors(), "none"
+    return OneExtractor(models.extractor), models.extractor.id
 
 
 def _embedder(settings: Settings, pool: WorkerPool, stack: AsyncExitStack) -> Embedder:

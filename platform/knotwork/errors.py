@@ -99,6 +99,16 @@ class ModeNotConfigured(PlatformError):
         self.mode, self.needs = mode, needs
 
 
+class RunFailed(PlatformError):
+    """A run that was waited for ended without its work done; `run_code` says why."""
+
+    code = "run_failed"
+
+    def __init__(self, *, run_id: str, run_code: str, reason: str) -> None:
+        super().__init__(f"the job failed ({run_code}): {reason}")
+        self.run_id, self.run_code = run_id, run_code
+
+
 class InvalidRanking(PlatformError):
     """A ranking cannot be fused."""
 

@@ -147,6 +147,7 @@ class Run:
     result: IndexResult | None = None
     source: Source | None = None  # kind INDEX: the source as it will be
     change: SourceChange | None = None  # kind UPDATE
+    seen_by: tuple[Subject, ...] = ()  # the source's readers when it was accepted: who may see the run
 
 
 @dataclass(frozen=True, slots=True)

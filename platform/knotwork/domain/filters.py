@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from knotwork.domain.normalise import clean_text
 from knotwork.errors import InvalidInput
 
 Scalar: TypeAlias = str | int | float | bool
 
+INTEGERS = range(-(2**63), 2**63)  # what both stores keep
 SOURCE_FIELDS = ("source_type", "source_id")
 METADATA_FIELD = re.compile(r"metadata\.[^\s.\[\]\"\\]{1,64}")
 
@@ -48,17 +51,35 @@ def parse_filter(raw: Mapping[str, object]) -> Filter:
     return Filter(tuple(_condition(name, value) for name, value in sorted(raw.items())))
 
 
+def checked_scalar(name: str, value: object) -> str | int | float | bool:
+    """A value that both stores keep and compare.
+
+    Raises:
+        InvalidInput: it is of another kind, not finite, or an integer beyond 64 bits.
+    """
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and value in INTEGERS:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise InvalidInput(
+        f"the value of {clean_text(name)!r} cannot be used; give a string, a finite 64-bit number or true/false"
+    )
+
+
 def _condition(name: str, value: object) -> AnyOf | Between:
     field = name if name in SOURCE_FIELDS or name.startswith("metadata.") else f"metadata.{name}"
     if field not in SOURCE_FIELDS and not METADATA_FIELD.fullmatch(field):
-        raise InvalidInput(f"filter field {name!r} is unknown; use source_type, source_id or metadata.<name>")
+        raise InvalidInput(
+            f"filter field {clean_text(name)!r} is unknown; use source_type, source_id or metadata.<name>"
+        )
     if isinstance(value, Mapping):
         return _between(field, cast("Mapping[str, object]", value))
     values: Sequence[object] = cast("Sequence[object]", value) if isinstance(value, list | tuple) else [value]
-    for item in values:
-        if not isinstance(item, str | int | float | bool):
-            raise InvalidInput(f"filter on {name!r}: a value is a string, a number or true/false, or a list of them")
-    return AnyOf(field, tuple(cast("Sequence[Scalar]", values)))
+    return AnyOf(field, tuple(checked_scalar(name, item) for item in values))
 
 
 def _between(field: str, bounds: Mapping[str, object]) -> Between:
@@ -66,6 +87,7 @@ def _between(field: str, bounds: Mapping[str, object]) -> Between:
     if unknown or not bounds:
         raise InvalidInput(f"filter on {field!r}: unknown operator {unknown or 'none'}; use gte and lte")
     for bound in bounds.values():
+        checked_scalar(field, bound)
         if isinstance(bound, bool) or not isinstance(bound, int | float | str):
             raise InvalidInput(f"filter on {field!r}: a bound is a number or an ISO 8601 date")
     if len({isinstance(bound, str) for bound in bounds.values()}) > 1:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 from knotwork.domain.model import EVERYONE, Subject, TenantId
 from knotwork.domain.retrieval import Reader
@@ -14,9 +17,12 @@ from knotwork.errors import NotAllowed, NotAuthenticated, NotFound, StoreUnavail
 from knotwork.ports.keys import ApiKey, KeyStore, Scope
 from knotwork.run_ids import new_run_id
 
+T = TypeVar("T")
+
 SECRET_PREFIX = "kw_"  # noqa: S105 - so that a leaked key is recognised by scanners
 SECRET_BYTES = 32
 FRESH_S = 2.0  # how long a key read from the store is believed: the longest a revoked key lives on
+ANSWER_S = 2.0  # how long a call waits for the store before what was last known is believed
 STALE_S = 600.0  # how long it is believed while the store does not answer
 
 
@@ -43,6 +49,18 @@ class Caller:
             self.require(Scope.ACT_AS)
             return Reader(self.tenant, _with_everyone(acting_for))
         return Reader(self.tenant, None if self.subjects is None else _with_everyone(self.subjects))
+
+    def may_grant(self, scopes: frozenset[Scope], subjects: Sequence[Subject] | None) -> None:
+        """A key never gives more than its maker has.
+
+        Raises:
+            NotAllowed: a scope, or a source, would be opened that is closed to the caller.
+        """
+        self.require(Scope.ADMIN)
+        for scope in sorted(scopes):
+            self.require(scope)
+        if self.subjects is not None and (subjects is None or not set(subjects) <= {*self.subjects, EVERYONE}):
+            raise NotAllowed("a key for other subjects than your own needs a key that sees every source")
 
 
 def operator(tenant: TenantId) -> Caller:
@@ -91,10 +109,8 @@ class Access:
         """Whether any key exists, so that every call needs one. While the store is away: what was last known."""
         read_at, guarded = self._guarded
         if time.monotonic() - read_at > FRESH_S:
-            try:
-                guarded = await self._keys.any_keys()
-            except StoreUnavailable:
-                return guarded
+            with suppress(StoreUnavailable):  # and then do not ask again for a moment: each caller would wait
+                guarded = await answer_soon(self._keys.any_keys())
             self._guarded = (time.monotonic(), guarded)
         return guarded
 
@@ -110,7 +126,7 @@ class Access:
         age_s = time.monotonic() - read_at
         if key is None or age_s > FRESH_S:
             try:
-                key = await self._keys.key_by_hash(hash_)
+                key = await answer_soon(self._keys.key_by_hash(hash_))
             except StoreUnavailable:
                 if key is None or age_s > STALE_S:
                     raise
@@ -120,6 +136,15 @@ class Access:
                     raise NotAuthenticated("this API key is not known; it may have been deleted")
                 self._known[hash_] = (time.monotonic(), key)
         return Caller(key.tenant, key.scopes, key.subjects)
+
+
+async def answer_soon(question: Awaitable[T]) -> T:
+    """The store's answer, or StoreUnavailable: adapters repeat a question for longer than a caller should wait."""
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            return await question
+    except TimeoutError as error:
+        raise StoreUnavailable("the store of tenants and keys", f"no answer within {ANSWER_S:.0f} s") from error
 
 
 def _hash(secret: str) -> str:

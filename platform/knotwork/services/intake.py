@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,13 +12,13 @@ import structlog
 
 from knotwork.domain.catalogue import AcceptedRun, Run, RunKind, RunState, RunStep, SourceChange
 from knotwork.domain.inputs import text_hash
-from knotwork.domain.model import ParsedText, Source, SourceRef, TenantId
-from knotwork.errors import NotFound, PlatformError
+from knotwork.domain.model import ParsedText, Source, SourceRef, Subject, TenantId
+from knotwork.errors import NotFound, PlatformError, StoreUnavailable
 from knotwork.ports.catalogue import Catalogue
 from knotwork.ports.ledger import Ledger
 from knotwork.ports.vector_store import View
 from knotwork.run_ids import new_run_id
-from knotwork.services.index import Indexer
+from knotwork.services.index import Indexer, changed_source
 
 log = structlog.get_logger()
 
@@ -39,6 +39,17 @@ class Progress:
     chunks_total: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class RunCounts:
+    """Runs of this process: how many wait and run now, how many ended since it started, and chunks that failed."""
+
+    queued: int
+    running: int
+    done: int
+    failed: int
+    failed_chunks: int
+
+
 class Intake:
     """Accepts requests about sources and sees them through; one a process."""
 
@@ -53,6 +64,8 @@ class Intake:
         self._wake = asyncio.Event()
         self._batches = 0
         self._stopping = False
+        self._ended: Counter[RunState] = Counter()
+        self._failed_chunks = 0
 
     async def start(self) -> int:
         """Take up the runs that an earlier process left unfinished; how many there are."""
@@ -81,7 +94,8 @@ class Intake:
         source = replace(
             source, content_hash=text_hash(parsed), title=parsed.title, size_chars=len(parsed.text), chunks=0
         )
-        return await self._accept(tenant, _new_run(RunKind.INDEX, source.ref, source=source), parsed)
+        run = _new_run(RunKind.INDEX, source.ref, source=source, seen_by=source.auth_subjects)
+        return await self._accept(tenant, run, parsed)
 
     async def update(self, tenant: TenantId, ref: SourceRef, change: SourceChange) -> Run:
         """Accept a change of a source's readers, metadata or graph flag.
@@ -89,8 +103,8 @@ class Intake:
         Raises:
             NotFound: there is no such source, nor one on its way.
         """
-        await self._require(tenant, ref)
-        return await self._accept(tenant, _new_run(RunKind.UPDATE, ref, change=change))
+        seen_by = await self._readers(tenant, ref)
+        return await self._accept(tenant, _new_run(RunKind.UPDATE, ref, change=change, seen_by=seen_by))
 
     async def delete(self, tenant: TenantId, ref: SourceRef) -> Run:
         """Accept that a source goes, with all that only it said.
@@ -98,15 +112,15 @@ class Intake:
         Raises:
             NotFound: there is no such source, nor one on its way.
         """
-        await self._require(tenant, ref)
-        return await self._accept(tenant, _new_run(RunKind.DELETE, ref))
+        return await self._accept(tenant, _new_run(RunKind.DELETE, ref, seen_by=await self._readers(tenant, ref)))
 
     async def refresh(self, tenant: TenantId) -> int:
         """Bring the graph of every source in line with the tenant's settings; how many sources were queued."""
         count, after = 0, None
         while page := await self._catalogue.sources(tenant, view=View(), after=after, limit=ACCEPT_TOGETHER):
             for source in page:
-                await self._accept(tenant, _new_run(RunKind.UPDATE, source.ref, change=SourceChange()))
+                run = _new_run(RunKind.UPDATE, source.ref, change=SourceChange(), seen_by=source.auth_subjects)
+                await self._accept(tenant, run)
             count, after = count + len(page), page[-1].ref
         return count
 
@@ -115,6 +129,7 @@ class Intake:
         for run_id, (owner, _) in list(self._queue.items()):
             if owner == tenant:
                 del self._queue[run_id], self._open[run_id]
+        await self._tell()  # those who watch a run that is gone
         await self.settle(tenant)
 
     async def settle(self, tenant: TenantId) -> None:
@@ -123,9 +138,28 @@ class Intake:
             await self._changed.wait_for(lambda: not any(owner == tenant for owner, _ in self._open.values()))
 
     @property
-    def waiting(self) -> int:
-        """Runs that are not over."""
-        return len(self._open)
+    def counts(self) -> RunCounts:
+        """Runs of this process by state."""
+        return RunCounts(
+            queued=len(self._queue),
+            running=len(self._open) - len(self._queue),
+            done=self._ended[RunState.DONE],
+            failed=self._ended[RunState.FAILED],
+            failed_chunks=self._failed_chunks,
+        )
+
+    async def expected(self, tenant: TenantId, ref: SourceRef) -> Source | None:
+        """The source as it will be once every request accepted so far is carried out; None: there will be none."""
+        source = await self._catalogue.source(tenant, ref, view=View())
+        under_way = [one.run for owner, one in self._open.values() if owner == tenant and one.run.ref == ref]
+        for run in sorted(under_way, key=lambda run: run.id):
+            if run.kind is RunKind.DELETE:
+                source = None
+            elif run.kind is RunKind.INDEX:
+                source = run.source
+            elif source is not None:
+                source = changed_source(source, run)
+        return source
 
     async def watch(self, tenant: TenantId, run_id: str) -> AsyncGenerator[Progress]:
         """The run as it is, then each change, until it is over.
@@ -161,10 +195,11 @@ class Intake:
                 return progress.run
         raise NotFound("job", run_id)
 
-    async def _require(self, tenant: TenantId, ref: SourceRef) -> None:
-        on_its_way = any(owner == tenant and one.run.ref == ref for owner, one in self._open.values())
-        if not on_its_way and await self._catalogue.source(tenant, ref, view=View()) is None:
+    async def _readers(self, tenant: TenantId, ref: SourceRef) -> tuple[Subject, ...]:
+        source = await self.expected(tenant, ref)
+        if source is None:
             raise NotFound("source", ref.id)
+        return source.auth_subjects
 
     async def _accept(self, tenant: TenantId, run: Run, parsed: ParsedText | None = None) -> Run:
         recorded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -186,7 +221,7 @@ class Intake:
             for tenant, members in by_tenant.items():
                 try:
                     await self._ledger.accept(tenant, [accepted for accepted, _ in members])
-                except PlatformError as error:
+                except Exception as error:  # noqa: BLE001 - whatever it is, its callers get it and the next are served
                     for _, recorded in members:
                         if not recorded.done():
                             recorded.set_exception(error)
@@ -251,6 +286,7 @@ class Intake:
         while True:
             try:
                 for run in await self._indexer.index(tenant, runs, self._report):
+                    self._count(run)
                     del self._open[run.id]
             except Exception as error:  # noqa: BLE001 - whatever it is, the run is recorded as failed and named
                 if isinstance(error, PlatformError) and error.retryable:
@@ -269,8 +305,23 @@ class Intake:
         code = error.code if isinstance(error, PlatformError) else PlatformError.code
         log.error("run_failed", run=run.id, source=run.ref.id, code=code, exc_info=error)
         failed = replace(run, step=RunStep.DONE, state=RunState.FAILED, error_code=code, error=str(error))
-        await self._ledger.record(tenant, [failed])
+        await self._record(tenant, failed)
+        self._count(failed)
         del self._open[run.id]
+
+    async def _record(self, tenant: TenantId, run: Run) -> None:
+        """Record a run, however long its store is away: a run that is over only in memory would come again."""
+        pause_s = FIRST_RETRY_S
+        while True:
+            try:
+                return await self._ledger.record(tenant, [run])
+            except StoreUnavailable:
+                await asyncio.sleep(pause_s)
+                pause_s = min(pause_s * 2, LAST_RETRY_S)
+
+    def _count(self, run: Run) -> None:
+        self._ended[run.state] += 1
+        self._failed_chunks += run.result.graph.failed_chunks if run.result else 0
 
     def _report(self, run: Run, done: int, total: int) -> None:
         if run.id in self._open:
@@ -287,5 +338,12 @@ class Intake:
         task.add_done_callback(self._tasks.discard)
 
 
-def _new_run(kind: RunKind, ref: SourceRef, *, source: Source | None = None, change: SourceChange | None = None) -> Run:
-    return Run(new_run_id(), kind, ref, accepted_at=time.time(), source=source, change=change)
+def _new_run(
+    kind: RunKind,
+    ref: SourceRef,
+    *,
+    seen_by: tuple[Subject, ...],
+    source: Source | None = None,
+    change: SourceChange | None = None,
+) -> Run:
+    return Run(new_run_id(), kind, ref, accepted_at=time.time(), source=source, change=change, seen_by=seen_by)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 
 from knotwork.domain.catalogue import TenantSettings
 from knotwork.domain.model import TenantId
-from knotwork.errors import InvalidInput, UnknownTenant
+from knotwork.errors import InvalidInput, StoreUnavailable, UnknownTenant
 from knotwork.ports.catalogue import Catalogue
 from knotwork.ports.vector_store import VectorStore
+from knotwork.services.access import FRESH_S, answer_soon
 from knotwork.services.intake import Intake
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -20,6 +22,7 @@ class Tenants:
 
     def __init__(self, *, catalogue: Catalogue, vectors: VectorStore, intake: Intake) -> None:
         self._catalogue, self._vectors, self._intake = catalogue, vectors, intake
+        self._seen: dict[TenantId, float] = {}  # when a tenant was last read
 
     async def put(self, tenant: TenantId, settings: TenantSettings) -> int:
         """Create a tenant or replace its settings; how many sources were queued to follow a change.
@@ -29,7 +32,8 @@ class Tenants:
         """
         if not NAME.fullmatch(tenant):
             raise InvalidInput(
-                f"{tenant!r} cannot name a tenant; use up to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit"
+                f"{tenant!r} cannot name a tenant; use up to 64 of a-z, 0-9, '.', '_' and '-', "
+                "beginning with a letter or digit"
             )
         try:
             before = await self._catalogue.tenant(tenant)
@@ -46,6 +50,26 @@ class Tenants:
         """
         return await self._catalogue.tenant(tenant), await self._catalogue.counts(tenant)
 
+    async def require(self, tenant: TenantId) -> None:
+        """See that a tenant exists; one seen moments ago, or ever while the store is away, is believed to.
+
+        Raises:
+            UnknownTenant: there is no such tenant.
+            StoreUnavailable: the store does not answer, and the tenant was never seen.
+        """
+        now = time.monotonic()
+        if now - self._seen.get(tenant, float("-inf")) <= FRESH_S:
+            return
+        try:
+            await answer_soon(self._catalogue.tenant(tenant))
+        except StoreUnavailable:
+            if tenant not in self._seen:
+                raise
+        except UnknownTenant:
+            self._seen.pop(tenant, None)
+            raise
+        self._seen[tenant] = now
+
     async def list(self) -> list[TenantId]:
         """All tenants, sorted."""
         return await self._catalogue.tenants()
@@ -57,7 +81,9 @@ class Tenants:
             UnknownTenant: there is no such tenant.
         """
         await self._catalogue.tenant(tenant)
-        await self._intake.drop(tenant)
-        await self._catalogue.delete_tenant(tenant)
+        self._seen.pop(tenant, None)
+        for _ in range(2):  # without the tenant's node nothing is accepted; the second round takes what came before
+            await self._intake.drop(tenant)
+            await self._catalogue.delete_tenant(tenant)
         await self._vectors.drop_tenant(tenant)
         await self._vectors.flush()

@@ -1,0 +1,97 @@
+"""Jobs: the runs of a tenant, and their progress as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+
+from knotwork.api.auth import Writing
+from knotwork.api.paging import After, Limit, cursor, read_cursor
+from knotwork.api.problems import ALWAYS, problem_responses
+from knotwork.api.schemas import Job, JobPage
+from knotwork.api.state import State, state_of
+from knotwork.domain.model import TenantId
+from knotwork.services.intake import OVER, Progress
+
+router = APIRouter(prefix="/v1", tags=["jobs"])
+
+HEARTBEAT_S = 15.0
+
+
+@router.get("/jobs", responses=problem_responses(*ALWAYS))
+async def list_jobs(request: Request, identity: Writing, after: After = None, limit: Limit = 100) -> JobPage:
+    """The tenant's jobs, newest first."""
+    start = read_cursor(after, 1)[0] if after else None
+    page = await state_of(request).platform.sources.runs(identity.reader, after=start, limit=limit)
+    return JobPage(items=[Job.of(run) for run in page.runs], next=cursor(page.next) if page.next else None)
+
+
+@router.get("/jobs/{job_id}", responses=problem_responses(*ALWAYS, "not_found"))
+async def get_job(request: Request, identity: Writing, job_id: str) -> Job:
+    """One job."""
+    return Job.of(await state_of(request).platform.sources.run(identity.reader, job_id))
+
+
+@router.get(
+    "/jobs/{job_id}/events",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "`progress` events {state, step, chunks_done, chunks_total}, then one `done` with the job.",
+            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        }
+    }
+    | problem_responses(*ALWAYS, "not_found"),
+)
+async def watch_job(request: Request, identity: Writing, job_id: str) -> StreamingResponse:
+    """A job's progress as server-sent events until it is over. Leaving never stops the job."""
+    state = state_of(request)
+    run = await state.platform.sources.run(identity.reader, job_id)
+    return StreamingResponse(
+        _events(state, identity.tenant, run.id),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _events(state: State, tenant: TenantId, run_id: str) -> AsyncGenerator[str]:
+    watching = state.platform.intake.watch(tenant, run_id)
+    stopping = asyncio.ensure_future(state.stopping.wait())
+    try:
+        while True:
+            coming = asyncio.ensure_future(anext(watching, None))
+            try:
+                while not coming.done():
+                    await asyncio.wait({coming, stopping}, timeout=HEARTBEAT_S, return_when=asyncio.FIRST_COMPLETED)
+                    if stopping.done():
+                        return
+                    if not coming.done():
+                        yield ": still there\n\n"
+            finally:
+                if not coming.done():
+                    coming.cancel()
+                    await asyncio.wait({coming})
+            progress = coming.result()
+            if progress is None:
+                return
+            yield _event(progress)
+    finally:
+        stopping.cancel()
+        await watching.aclose()
+
+
+def _event(progress: Progress) -> str:
+    run = progress.run
+    if run.state in OVER:
+        return f"event: done\ndata: {Job.of(run).model_dump_json()}\n\n"
+    data = {
+        "state": run.state,
+        "step": run.step,
+        "chunks_done": progress.chunks_done,
+        "chunks_total": progress.chunks_total,
+    }
+    return f"event: progress\ndata: {json.dumps(data)}\n\n"

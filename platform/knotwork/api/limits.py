@@ -1,0 +1,87 @@
+"""Limits of size and time, kept for every request before a route sees it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from knotwork.api.problems import TransportError, problem
+
+MAX_BODY_BYTES = 1024 * 1024  # of everything but an upload
+FORM_BYTES = 256 * 1024  # what metadata and the form around a file may add to it
+UPLOADS = "/v1/sources/"
+EVENTS = "/events"
+
+
+class Limits:
+    """Counts bodies while they stream in, ends uploads that stall, and requests that take too long."""
+
+    def __init__(self, app: ASGIApp, *, upload_bytes: int, timeout_s: float) -> None:
+        self._app, self._upload_bytes, self._timeout_s = app, upload_bytes, timeout_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        is_upload = scope["method"] == "PUT" and scope["path"].startswith(UPLOADS)
+        limit = self._upload_bytes + FORM_BYTES if is_upload else MAX_BODY_BYTES
+        body = _Body(receive, limit, self._timeout_s, _declared_length(scope))
+        is_endless = scope["path"].endswith(EVENTS) or scope["path"].startswith(UPLOADS)  # a job may be waited for
+        if is_endless:
+            await self._app(scope, body.receive, send)
+            return
+        is_answered = False
+
+        async def send_on(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self._app(scope, body.receive, send_on)
+        except TimeoutError:
+            if is_answered:
+                raise
+            detail = f"no answer within {self._timeout_s:g} s; ask for less, or raise KNOTWORK_REQUEST_TIMEOUT_S"
+            await problem("timed_out", detail)(scope, receive, send)
+
+
+class _Body:
+    """A request's body on its way in."""
+
+    def __init__(self, receive: Receive, limit: int, timeout_s: float, declared: int | None) -> None:
+        self._receive, self._limit, self._timeout_s = receive, limit, timeout_s
+        self._read = 0
+        self._declared = declared
+        self._is_complete = False
+
+    async def receive(self) -> Message:
+        if self._declared is not None and self._declared > self._limit:
+            raise self._too_large()
+        if self._is_complete:
+            return await self._receive()
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                message = await self._receive()
+        except TimeoutError as error:
+            raise TransportError(
+                "upload_stalled", f"nothing came in for {self._timeout_s:g} s", {"Connection": "close"}
+            ) from error
+        self._read += len(message.get("body", b""))
+        self._is_complete = not message.get("more_body", False)
+        if self._read > self._limit:
+            raise self._too_large()
+        return message
+
+    def _too_large(self) -> TransportError:
+        detail = f"the body is larger than {self._limit / 2**20:.1f} MB; KNOTWORK_UPLOAD_MB sets the limit of uploads"
+        return TransportError("upload_too_large", detail, {"Connection": "close"})
+
+
+def _declared_length(scope: Scope) -> int | None:
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit():
+            return int(value)
+    return None

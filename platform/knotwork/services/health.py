@@ -1,0 +1,48 @@
+"""Whether the parts of the platform answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+
+from knotwork.domain.model import TenantId
+from knotwork.errors import PlatformError
+from knotwork.ports.catalogue import Catalogue
+from knotwork.ports.vector_store import Collection, VectorStore, View
+
+ANSWER_S = 3.0  # a part that takes longer counts as not answering
+
+
+@dataclass(frozen=True, slots=True)
+class PartHealth:
+    """Whether a part answers, and in words what was seen."""
+
+    ok: bool
+    detail: str
+
+
+class Health:
+    """Asks each store something small. The models are named, not asked: a call may cost money."""
+
+    def __init__(self, *, catalogue: Catalogue, vectors: VectorStore, models: str) -> None:
+        self._catalogue, self._vectors, self._models = catalogue, vectors, models
+
+    async def check(self) -> Mapping[str, PartHealth]:
+        """Every part by name."""
+        neo4j, vectors = await asyncio.gather(
+            _answers(self._catalogue.tenants()),
+            _answers(self._vectors.count(TenantId("default"), Collection.CHUNKS, view=View())),
+        )
+        return {"neo4j": neo4j, "vectors": vectors, "models": PartHealth(ok=True, detail=self._models)}
+
+
+async def _answers(question: Awaitable[object]) -> PartHealth:
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            await question
+    except TimeoutError:
+        return PartHealth(ok=False, detail=f"no answer within {ANSWER_S:.0f} s; see `knotwork doctor`")
+    except PlatformError as error:
+        return PartHealth(ok=False, detail=str(error))
+    return PartHealth(ok=True, detail="answers")
