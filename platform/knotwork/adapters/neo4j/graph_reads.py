@@ -24,6 +24,7 @@ from knotwork.domain.model import (
 from knotwork.ports.vector_store import View
 
 EXPORT_PAGE = 500
+SEARCH_PAGE = 100  # entities looked at together, at least: a reader may see few of them
 LAST_NAME = "\U0010ffff" * 256  # no name is longer than 256 characters, so none sorts after it
 
 
@@ -33,13 +34,16 @@ class Neo4jGraphReads:
     def __init__(self, session: Neo4jSession) -> None:
         self._session = session
 
+    async def _rows(self, name: str, **parameters: object) -> list[Row]:
+        return _whole(await self._session.rows(name, **parameters))
+
     async def readers(
         self, tenant: TenantId, entities: Sequence[EntityId], relationships: Sequence[RelationshipId]
     ) -> tuple[Mapping[EntityId, tuple[Subject, ...]], Mapping[RelationshipId, tuple[Subject, ...]]]:
-        entity_rows = await self._session.rows("read/entity_audiences", keys=_keys(tenant, entities))
-        relationship_rows = await self._session.rows("read/relationship_audiences", keys=_keys(tenant, relationships))
+        entity_rows = await self._rows("read/entity_audiences", keys=_keys(tenant, entities))
+        relationship_rows = await self._rows("read/relationship_audiences", keys=_keys(tenant, relationships))
         keys = sorted({audience for row in [*entity_rows, *relationship_rows] for audience in row["audiences"]})
-        subjects = {row["key"]: row["subjects"] for row in await self._session.rows("read/audiences", keys=keys)}
+        subjects = {row["key"]: row["subjects"] for row in await self._rows("read/audiences", keys=keys)}
 
         def readers_of(row: Row) -> tuple[Subject, ...]:
             return tuple(sorted({subject for audience in row["audiences"] for subject in subjects[audience]}))
@@ -50,7 +54,7 @@ class Neo4jGraphReads:
         )
 
     async def entities_named(self, tenant: TenantId, names: Sequence[str], *, view: View) -> list[EntityView]:
-        rows = await self._session.rows("read/entity_keys_named", tenant=tenant, names=sorted(set(names)))
+        rows = await self._rows("read/entity_keys_named", tenant=tenant, names=sorted(set(names)))
         return await self._visible_entities(tenant, [row["key"] for row in rows], view)
 
     async def entities(self, tenant: TenantId, ids: Sequence[EntityId], *, view: View) -> list[EntityView]:
@@ -63,20 +67,23 @@ class Neo4jGraphReads:
         if name < prefix:  # also when `after` stands before all that start so
             name, id_ = prefix, ""
         found: list[EntityView] = []
+        size = max(limit, SEARCH_PAGE)
         while len(found) < limit:
-            page = await self._session.rows(
+            rows = await self._session.rows(
                 "read/entity_keys_by_prefix",
                 tenant=tenant,
                 after_name=name,
                 after_id=id_,
                 until=prefix + LAST_NAME,
-                limit=max(limit, 100),
+                limit=size,
             )
+            page = _whole(rows)
             by_id = {one.id: one for one in await self._visible_entities(tenant, [row["key"] for row in page], view)}
             found += [by_id[row["id"]] for row in page if row["id"] in by_id]
-            if len(page) < max(limit, 100):
+            if len(rows) < size:
                 break
-            name, id_ = page[-1]["name_key"], page[-1]["id"]
+            if page:
+                name, id_ = page[-1]["name_key"], page[-1]["id"]
         return found[:limit]
 
     async def _visible_entities(self, tenant: TenantId, keys: Sequence[str], view: View) -> list[EntityView]:
@@ -84,12 +91,10 @@ class Neo4jGraphReads:
             return []
         audiences = await self._audiences(tenant, view)
         if view.filter is None or not view.filter.conditions:
-            rows = await self._session.rows("read/entities", keys=sorted(keys))
+            rows = await self._rows("read/entities", keys=sorted(keys))
             seen = [(row, visible(known_of(row), audiences)) for row in rows]
         else:
-            rows = await self._session.rows(
-                "read/entities_filtered", keys=sorted(keys), **evidence_parameters(view, audiences)
-            )
+            rows = await self._rows("read/entities_filtered", keys=sorted(keys), **evidence_parameters(view, audiences))
             seen = [(row, from_evidence(row["count"], row["names"], row["descriptions"])) for row in rows]
         return sorted((_entity_view(row, known) for row, known in seen if known), key=lambda entity: entity.id)
 
@@ -97,13 +102,13 @@ class Neo4jGraphReads:
         """The audiences that the reader belongs to; None: all."""
         if view.subjects is None:
             return None
-        rows = await self._session.rows("read/visible_audiences", tenant=tenant, subjects=list(view.subjects))
+        rows = await self._rows("read/visible_audiences", tenant=tenant, subjects=list(view.subjects))
         return frozenset(row["key"] for row in rows)
 
     async def mentions(
         self, tenant: TenantId, entity: EntityId, *, view: View, after: ChunkId | None = None, limit: int = 100
     ) -> list[MentionView]:
-        rows = await self._session.rows(
+        rows = await self._rows(
             "read/mentions",
             key=storage_key(tenant, entity),
             after=(order_id(after) or after) if after else "",
@@ -118,7 +123,7 @@ class Neo4jGraphReads:
     async def chunks_naming(
         self, tenant: TenantId, entities: Sequence[EntityId], *, view: View, limit: int
     ) -> Mapping[EntityId, tuple[ChunkId, ...]]:
-        rows = await self._session.rows(
+        rows = await self._rows(
             "read/chunks_naming",
             keys=_keys(tenant, entities),
             limit=limit,
@@ -132,14 +137,14 @@ class Neo4jGraphReads:
         keys = _keys(tenant, entities)
         audiences = await self._audiences(tenant, view)
         if view.filter is None or not view.filter.conditions:
-            rows = await self._session.rows(
+            rows = await self._rows(
                 "read/relationship_keys_of",
                 keys=keys,
                 audiences=None if audiences is None else sorted(audiences),
                 limit=limit,
             )
         else:
-            rows = await self._session.rows(
+            rows = await self._rows(
                 "read/relationship_keys_of_filtered", keys=keys, limit=limit, **evidence_parameters(view, audiences)
             )
         return await self._visible_relationships(tenant, [row["key"] for row in rows], view, chunk_limit)
@@ -154,7 +159,7 @@ class Neo4jGraphReads:
     ) -> list[RelationshipView]:
         if not keys:
             return []
-        rows = await self._session.rows(
+        rows = await self._rows(
             "read/relationships",
             keys=sorted(keys),
             chunk_limit=chunk_limit,
@@ -167,16 +172,21 @@ class Neo4jGraphReads:
     async def export_graph(self, tenant: TenantId) -> AsyncIterator[Contribution]:
         after = ""
         while rows := await self._session.rows("read/export_entities", tenant=tenant, after=after, limit=EXPORT_PAGE):
-            entities = sorted(map(_exported_entity, rows), key=lambda entity: entity.id)
-            yield Contribution(entities=tuple(entities))
-            after = entities[-1].id
+            if entities := sorted(map(_exported_entity, _whole(rows)), key=lambda entity: entity.id):
+                yield Contribution(entities=tuple(entities))
+                after = entities[-1].id
         after = ""
         while rows := await self._session.rows(
             "read/export_relationships", tenant=tenant, after=after, limit=EXPORT_PAGE
         ):
-            relationships = sorted(map(_exported_relationship, rows), key=lambda relationship: relationship.id)
-            yield Contribution(relationships=tuple(relationships))
-            after = relationships[-1].id
+            if facts := sorted(map(_exported_relationship, _whole(rows)), key=lambda relationship: relationship.id):
+                yield Contribution(relationships=tuple(facts))
+                after = facts[-1].id
+
+
+def _whole(rows: Sequence[Row]) -> list[Row]:
+    """Rows without a null: one with a null is of a thing that went while it was read."""
+    return [row for row in rows if None not in row.values()]
 
 
 def _keys(tenant: TenantId, ids: Sequence[str]) -> list[str]:

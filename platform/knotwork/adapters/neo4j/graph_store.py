@@ -25,6 +25,7 @@ from knotwork.errors import ProvenanceMissing
 from knotwork.ports.graph_store import PendingSync
 from knotwork.run_ids import new_run_id
 
+FINAL = (ExtractionState.DONE, ExtractionState.EMPTY)
 EVIDENCE_CHUNKS = 500  # chunks a transaction: bounds its memory, and how long hub entities stay locked
 
 
@@ -80,18 +81,19 @@ class Neo4jGraphStore(Neo4jGraphReads):
     async def contributions(self, tenant: TenantId, keys: Sequence[str]) -> Mapping[str, Evidence]:
         async def work(tx: Transaction) -> dict[str, Evidence]:
             known = await tx.rows("read/chunks_with_extraction", tenant=tenant, keys=sorted(set(keys)))
-            by_chunk = await self._contributions_of(tx, [row["chunk_key"] for row in known])
+            # Locked, lest half of what a chunk says is read while a writer takes it back.
+            holders = [ChunkId(row["chunk_id"]) for row in known if row["chunk_id"] is not None]
+            locked = await self._lock_chunks(tx, tenant, holders)
+            held = {id_: row for id_, row in locked.items() if row["state"] in FINAL and row["extraction_key"] in keys}
+            by_chunk = await self._contributions_of(tx, [row["key"] for row in held.values()])
             return {
                 row["extraction_key"]: Evidence(
-                    ChunkId(row["chunk_id"]),
-                    row["extraction_key"],
-                    ExtractionState(row["state"]),
-                    by_chunk.get(row["chunk_key"], Contribution()),
+                    id_, row["extraction_key"], ExtractionState(row["state"]), by_chunk[row["key"]]
                 )
-                for row in known
+                for id_, row in held.items()
             }
 
-        return await self._session.read(work)
+        return await self._session.write(work)
 
     async def _lock_chunks(self, tx: Transaction, tenant: TenantId, chunks: Iterable[ChunkId]) -> dict[ChunkId, Row]:
         id_of = {storage_key(tenant, chunk): chunk for chunk in chunks}
