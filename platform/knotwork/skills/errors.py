@@ -13,6 +13,16 @@ class InvalidSkillGraph(InvalidInput):
     code = "invalid_skill_graph"
 
 
+class InvalidDeclaration(InvalidSkillGraph):
+    """A graph declared as data that cannot be read. `line` and `column` count from 1."""
+
+    code = "invalid_declaration"
+
+    def __init__(self, reason: str, *, line: int, column: int) -> None:
+        super().__init__(f"line {line}, column {column}: {reason}")
+        self.reason, self.line, self.column = reason, line, column
+
+
 class UnknownSkill(InvalidInput):
     """The cursor or a request names a skill that the graph does not hold."""
 

@@ -7,12 +7,11 @@ skill. **Declared** is what a user wrote; **compiled** is the graph made of it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from knotwork.skills.errors import InvalidSkillGraph, PredicateFailed
 
@@ -79,7 +78,18 @@ class SkillContext:
 
 ContextPredicate: TypeAlias = Callable[[SkillContext], bool]
 ResultPredicate: TypeAlias = Callable[[ToolResult], bool]
-ToolPattern: TypeAlias = str | re.Pattern[str]  # an exact name, or a pattern searched in the name
+
+
+class NamePattern(Protocol):
+    """What `re.compile` gives, or anything that searches in a text as it does."""
+
+    @property
+    def pattern(self) -> str: ...
+
+    def search(self, string: str, /) -> object | None: ...
+
+
+ToolPattern: TypeAlias = str | NamePattern  # an exact name, or a pattern searched in the name
 
 
 def ask(predicate: Callable[[Argument], bool], argument: Argument, where: str) -> bool:
@@ -161,18 +171,17 @@ class Route:
             )
 
     def fires(self, last: ToolResult | None) -> bool:
-        if last is None or not self._names(last.tool_name):
-            return False
-        return self.when is None or ask(self.when, last, f"route {self.from_id!r} → {self.to_id!r}")
+        return last is not None and ask(self._holds, last, f"route {self.from_id!r} → {self.to_id!r}")
 
-    def _names(self, tool_name: str) -> bool:
+    def _holds(self, last: ToolResult) -> bool:
         match self.on_tool_return:
             case None:
-                return True
+                returned = True
             case str() as exact:
-                return tool_name == exact
+                returned = last.tool_name == exact
             case pattern:
-                return pattern.search(tool_name) is not None
+                returned = pattern.search(last.tool_name) is not None
+        return returned and (self.when is None or self.when(last))
 
     @property
     def edge(self) -> SkillEdge:
@@ -182,7 +191,7 @@ class Route:
 
     def _default_label(self) -> str:
         tool = self.on_tool_return
-        name = f"/{tool.pattern}/" if isinstance(tool, re.Pattern) else tool
+        name = tool if tool is None or isinstance(tool, str) else f"/{tool.pattern}/"
         return f"on {name}" if self.when is None else f"on {name}, if"
 
 
