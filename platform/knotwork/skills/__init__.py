@@ -1,6 +1,8 @@
 """Skill graphs: a declared, drawn and checked state machine that routes conversations.
 
-Declare with `skill_graph()` or `graph_from_config`; ask the `SkillGraph`. See docs/reference/skills.md.
+Declare with `skill_graph()` or `graph_from_config`; ask the `SkillGraph`. A graph in a
+file is read by `knotwork.skills.declared`, which is not imported here: the core needs the standard library only. See
+docs/reference/skills.md.
 """
 
 from knotwork.skills.builder import SkillGraphBuilder, skill_graph
@@ -8,7 +10,14 @@ from knotwork.skills.checkup import Checkup, Level, Problem, ProblemCode
 from knotwork.skills.compile import CheckMode, SkillGraphWarning
 from knotwork.skills.config import GraphConfig, StartAt, StartByChoice, StartByRules, StepConfig, graph_from_config
 from knotwork.skills.cursor import EntryChoice, Move, MoveCause
-from knotwork.skills.errors import InvalidSkillGraph, JumpRefused, PredicateFailed, ScoringFailed, UnknownSkill
+from knotwork.skills.errors import (
+    InvalidDeclaration,
+    InvalidSkillGraph,
+    JumpRefused,
+    PredicateFailed,
+    ScoringFailed,
+    UnknownSkill,
+)
 from knotwork.skills.graph import Activation, ActivationKind, SkillGraph, Step
 from knotwork.skills.model import (
     PROVENANCE_KEY,
@@ -49,6 +58,7 @@ __all__ = [
     "EntryScoring",
     "Fallback",
     "GraphConfig",
+    "InvalidDeclaration",
     "InvalidSkillGraph",
     "JumpRefused",
     "KeywordScorer",

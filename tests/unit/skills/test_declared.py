@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from knotwork.skills import (
     EmbeddingScorer,
+    InvalidDeclaration,
     InvalidSkillGraph,
     KeywordScorer,
     PredicateFailed,
@@ -26,7 +27,6 @@ from knotwork.skills import (
 )
 from knotwork.skills.conditions import timed_pattern
 from knotwork.skills.declared import json_schema, load_graph
-from knotwork.skills.errors import InvalidDeclaration
 from knotwork.skills.expressions import context_condition, result_condition
 
 ASSISTANT = r"""

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from knotwork.skills import ActivationKind, ProblemCode, errors
+from knotwork.skills import ActivationKind, ProblemCode, SkillContext, ToolResult, errors
+from knotwork.skills.declared import load_graph
+from knotwork.skills.expressions import context_condition
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "skills.md").read_text(encoding="utf-8")
 
@@ -28,6 +30,25 @@ def names() -> dict[str, Any]:
 
 def test_the_drawing_on_the_page_is_that_of_its_example(names: dict[str, Any]) -> None:
     assert blocks("mermaid") == [names["graph"].to_mermaid()]
+
+
+def test_the_file_on_the_page_declares_the_same_graph(names: dict[str, Any]) -> None:
+    (text,) = blocks("yaml")
+    loaded = load_graph(text + "check: off\n")
+    built = names["graph"]
+    assert (loaded.skills, loaded.edges, loaded.nodes) == (built.skills, built.edges, built.nodes)
+    assert loaded.checkup() == built.checkup()
+    alarm = SkillContext("LGR-1207 on Ledger, whom do I wake?")
+    found = SkillContext(alarm.user_message, 1, "triage", ToolResult("search", ["services/ledger.md"]))
+    for ctx in (alarm, found, SkillContext("Which POLICY holds?"), SkillContext("good morning")):
+        assert loaded.step(ctx) == built.step(ctx)
+
+
+def test_the_condition_on_the_page_is_one() -> None:
+    (text,) = blocks("text")
+    condition = context_condition(text)
+    assert condition(SkillContext("a Refund please", 2))
+    assert not condition(SkillContext("a Refund please", 3))
 
 
 async def test_the_scored_example_starts_where_a_person_would(names: dict[str, Any]) -> None:
