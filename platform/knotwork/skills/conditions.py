@@ -11,6 +11,7 @@ import regex
 from knotwork.skills.model import SkillContext, ToolResult
 
 REGEX_TIMEOUT_S = 0.1
+MAX_PATTERN_LENGTH = 2_000  # characters
 
 Environment: TypeAlias = Mapping[str, Any]
 
@@ -33,8 +34,10 @@ class TimedPattern:
 def timed_pattern(pattern: str) -> TimedPattern:
     """
     Raises:
-        ValueError: not a regular expression.
+        ValueError: not a regular expression, or too long a one.
     """
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        raise ValueError(f"a regular expression has at most {MAX_PATTERN_LENGTH} characters")
     try:
         regex.compile(pattern)
     except (regex.error, OverflowError, RecursionError) as error:

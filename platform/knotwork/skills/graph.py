@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, cast
 
 from knotwork.errors import InvalidInput
 from knotwork.skills.checkup import Checkup
@@ -93,7 +94,7 @@ class SkillGraph:
         move = self.routing.move(ctx)
         return Step(move, self.active_skills(ctx), self.reachable_skills(move.to_id))
 
-    def reachable_skills(self, current: str | None) -> tuple[str, ...]:
+    def reachable_skills(self, current: str | None = None) -> tuple[str, ...]:
         """Where the model may jump. Cold: the entries; else the direct successors and entries, less `current`
         itself; in a tree, all leaves.
 
@@ -180,3 +181,45 @@ class SkillGraph:
     def to_mermaid(self) -> str:
         """A Mermaid flowchart: each node and edge of the graph, and nothing else."""
         return draw(self.nodes, self.edges)
+
+    def as_data(self) -> dict[str, Any]:
+        """Skills, edges (`from`, `to`, `kind`, `label`), nodes and problems as fresh JSON values.
+
+        Conditions are not in it: a graph is rebuilt from its declaration, never from this. Metadata is taken as it
+        is, mappings and sequences copied.
+        """
+        return {
+            "skills": [
+                {
+                    "id": skill.id,
+                    "description": skill.description,
+                    "instructions": skill.instructions,
+                    "tools": list(skill.tools),
+                    "metadata": _copied(skill.metadata),
+                    "auto_activate": skill.auto_activate,
+                }
+                for skill in self.skills
+            ],
+            "edges": [
+                {"from": edge.from_id, "to": edge.to_id, "kind": edge.kind.value, "label": edge.label}
+                for edge in self.edges
+            ],
+            "nodes": [{"id": node.id, "kind": node.kind, "label": node.label} for node in self.nodes],
+            "problems": [
+                {
+                    "code": problem.code.value,
+                    "level": problem.level.value,
+                    "ids": list(problem.ids),
+                    "message": problem.message,
+                }
+                for problem in self._checkup.problems
+            ],
+        }
+
+
+def _copied(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in cast("Mapping[str, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_copied(item) for item in cast("Sequence[object]", value)]
+    return value

@@ -42,11 +42,15 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class RawScores:
-    """A scorer's answer: one number for each candidate, in their order; higher is more relevant."""
+    """A scorer's answer: one number for each candidate, in their order; higher is more relevant.
+
+    `temperature` is that of the scorer that answered, where another one fell back on it.
+    """
 
     scores: Sequence[float]
     usage: Usage = NO_USAGE
     fallback: Fallback | None = None
+    temperature: float | None = None
 
 
 class EntryScorer(Protocol):
@@ -101,7 +105,7 @@ async def score_candidates(scorer: EntryScorer, message: str, candidates: Sequen
     raw = await scorer.score(message, candidates)
     if len(raw.scores) != len(candidates) or not all(isfinite(score) for score in raw.scores):
         raise ScoringFailed(scorer.name, f"gave {list(raw.scores)!r} for {len(candidates)} candidates")
-    shares = softmax(raw.scores, scorer.temperature)
+    shares = softmax(raw.scores, raw.temperature or scorer.temperature)
     best = max(range(len(candidates)), key=lambda place: (raw.scores[place], -place))
     return EntryScoring(
         scores=tuple(
@@ -230,7 +234,8 @@ class EmbeddingScorer:
                 raise
             answer = await self.fallback.score(message, candidates)
             reason = f"{type(error).__name__}: {error}"
-            return RawScores(answer.scores, answer.usage, Fallback(self.name, self.fallback.name, reason))
+            named = Fallback(self.name, self.fallback.name, reason)
+            return RawScores(answer.scores, answer.usage, named, self.fallback.temperature)
 
     async def _cosines(self, message: str, candidates: Sequence[Candidate]) -> RawScores:
         asked = await self.embedder.embed([message], purpose="query")

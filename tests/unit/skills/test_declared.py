@@ -180,6 +180,7 @@ PLACES = [
     ("skills: []\nsteps: [{from: a, to: b}]", 2, 9, "needs a condition"),
     ("skills: []\nsteps: [{from: a, to: b, when: result, priority: high}]", 2, 50, "expected a whole number"),
     ("skills: []\nsteps: [{from: a, to: b, on_tool_return: {matches: '('}}]", 2, 52, "not a regular expression"),
+    (f"skills: []\nsteps: [{{from: a, to: b, on_tool_return: {{matches: {'a' * 2001}}}}}]", 2, 52, "at most 2000"),
     ("skills: []\ntree: {if: message, then: a}", 2, 7, "'else' is missing"),
     ("skills: []\nstart: a\ntree: a", 2, 8, "start cannot stand beside a tree"),
     ("skills: []\nscope_tools: true", 2, 14, "belongs to a tree"),
@@ -275,7 +276,7 @@ def test_the_schema_takes_what_is_read(text: str) -> None:
     [
         text
         for text, _, _, reason in PLACES
-        if not re.search("YAML|empty|twice|second|regular|needs scored_by|aliases|deeper|more than", reason)
+        if not re.search("YAML|empty|twice|second|regular|needs scored_by|aliases|deeper|more than|at most", reason)
     ],
 )
 def test_the_schema_refuses_what_is_refused_for_its_shape(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -266,3 +267,18 @@ def test_an_edge_to_a_skill_that_is_missing_is_drawn_and_never_taken() -> None:
     assert graph.next_skill(SkillContext()) == "triage"
     assert graph.next_skill(SkillContext(current_skill_id="triage", last_tool_result=ToolResult("page"))) == "search"
     assert graph.reachable_skills("triage") == ("search",)
+
+
+@given(plain_graphs(odd_ids=True))
+@settings(max_examples=20, deadline=None)
+def test_a_graph_as_data_is_json_and_says_what_the_graph_says(plain: PlainGraph) -> None:
+    graph = plain.as_builder()
+    data = json.loads(json.dumps(graph.as_data()))
+    assert [(edge["from"], edge["to"], edge["kind"], edge["label"]) for edge in data["edges"]] == [
+        (edge.from_id, edge.to_id, edge.kind, edge.label) for edge in graph.edges
+    ]
+    assert {skill["id"]: skill["metadata"]["skill_graph"]["via"] for skill in data["skills"]} == {
+        skill.id: skill.metadata["skill_graph"]["via"]  # type: ignore[index]  # a mapping; the test above shows it whole
+        for skill in graph.skills
+    }
+    assert [problem["ids"] for problem in data["problems"]] == [list(p.ids) for p in graph.checkup().problems]

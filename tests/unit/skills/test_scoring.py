@@ -154,6 +154,15 @@ async def test_an_embedder_that_fails_falls_back_by_name(embedder: LetterEmbedde
     assert outcome.fallback.reason == reason
 
 
+async def test_the_shares_of_a_fallback_follow_its_own_temperature() -> None:
+    failing, keywords = LetterEmbedder(failure=ModelFailed("timed out")), KeywordScorer(0.5)
+    fallen = await graph_of(PAGING, BILLING, by=EmbeddingScorer(failing, 0.01, keywords)).score_entries(
+        SkillContext("refund")
+    )
+    direct = await graph_of(PAGING, BILLING, by=keywords).score_entries(SkillContext("refund"))
+    assert fallen.scores == direct.scores
+
+
 async def test_without_a_fallback_the_embedders_error_is_raised() -> None:
     scorer = EmbeddingScorer(LetterEmbedder(failure=ModelFailed("timed out")), fallback=None)
     with pytest.raises(ModelFailed, match="timed out"):
