@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j, Neo4jAddress
+from support.stack import Stores, open_stores
 
 
 @pytest_asyncio.fixture(scope="session")
@@ -25,3 +26,10 @@ async def neo4j_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerat
         yield address
     finally:
         await server.stop()
+
+
+@pytest_asyncio.fixture(scope="session")
+async def stores(neo4j_server: Neo4jAddress, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stores]:
+    """That Neo4j and one Qdrant Edge for the whole session; each test takes a tenant of its own (support/stack.py)."""
+    async with open_stores(neo4j_server, tmp_path_factory.mktemp("stores")) as opened:
+        yield opened

@@ -23,7 +23,7 @@ def passage_from(id_: str, payload: Mapping[str, object], score: float, **extra:
         "headings": values["headings"],
         "start": values["start"],
         "end": values["end"],
-        "page": values["page"],
+        "page": values.get("page"),  # a store may drop what is null
         "index": values["index"],
         "content_hash": values["content_hash"],
         "source": values["metadata"],

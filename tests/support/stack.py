@@ -1,0 +1,241 @@
+"""The services over the real stores, with models that count their calls, for tests of what indexing does."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from knotwork.adapters.memory.models import HashEmbedder, ReplayExtractor
+from knotwork.adapters.models.pooled_chunker import cut
+from knotwork.adapters.neo4j.catalogue import Neo4jCatalogue
+from knotwork.adapters.neo4j.embedded import Neo4jAddress
+from knotwork.adapters.neo4j.graph_store import Neo4jGraphStore
+from knotwork.adapters.neo4j.ledger import Neo4jLedger
+from knotwork.adapters.neo4j.session import Neo4jSession, open_driver
+from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
+from knotwork.domain.catalogue import IndexResult, Run, RunState, TenantSettings
+from knotwork.domain.merge import merge_contributions
+from knotwork.domain.model import (
+    EVERYONE,
+    Chunk,
+    Contribution,
+    Metadata,
+    ParsedText,
+    Source,
+    SourceRef,
+    Subject,
+    TenantId,
+)
+from knotwork.domain.retrieval import Mode, Reader, RetrieveOptions
+from knotwork.ports.models import Extractor
+from knotwork.ports.vector_store import Collection, View
+from knotwork.services.extract import GraphBuilder
+from knotwork.services.index import Indexer
+from knotwork.services.intake import Intake
+from knotwork.services.local import LocalRetriever
+from knotwork.services.retrieve import HybridRetriever, KeywordRetriever, Retrieval, SemanticRetriever
+from knotwork.services.vector_sync import VectorSync
+
+Port = TypeVar("Port")
+CHUNK_TOKENS = 32
+_names = itertools.count(1)
+
+
+class Calls:
+    """Which methods of the ports were awaited; `names` is cleared between acts of a test."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def recording(self, port: Port, label: str) -> Port:
+        """The port, with every awaited method noted as `label.method`."""
+        return cast("Port", _Recording(port, label, self.names))
+
+
+class _Recording:
+    def __init__(self, port: object, label: str, names: list[str]) -> None:
+        self._port, self._label, self._names = port, label, names
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._port, name)
+        if not callable(value):
+            return value
+
+        def call(*args: object, **kwargs: object) -> object:
+            self._names.append(f"{self._label}.{name}")
+            return cast("Callable[..., Awaitable[object]]", value)(*args, **kwargs)
+
+        return call
+
+
+class TextChunker:
+    """Cuts in this process, into chunks small enough that a few sentences make several."""
+
+    id = f"test-chunker/{CHUNK_TOKENS}"
+
+    async def chunk(self, parsed: ParsedText, source: SourceRef) -> list[Chunk]:
+        return cut(parsed, source, CHUNK_TOKENS, 0)
+
+
+class Switchable:
+    """The extractor of the moment; a test changes it between runs."""
+
+    def __init__(self, extractor: Extractor | None) -> None:
+        self.extractor = extractor
+
+    @property
+    def configured(self) -> bool:
+        return self.extractor is not None
+
+    def for_tenant(self, settings: TenantSettings) -> Extractor:
+        del settings
+        assert self.extractor is not None
+        return self.extractor
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One tenant of the real stores, and the services over them."""
+
+    tenant: TenantId
+    catalogue: Neo4jCatalogue
+    ledger: Neo4jLedger
+    graph: Neo4jGraphStore
+    vectors: EdgeVectorStore
+    embedder: HashEmbedder
+    extractors: Switchable
+    intake: Intake
+    retrieval: Retrieval
+    calls: Calls
+
+    async def put(
+        self,
+        id_: str,
+        text: str,
+        *,
+        title: str = "",
+        subjects: Sequence[Subject] = (EVERYONE,),
+        metadata: Metadata | None = None,
+        graph: bool | None = None,
+    ) -> IndexResult:
+        """Index a source and wait for it."""
+        source = Source(SourceRef("document", id_), title, "", tuple(subjects), metadata or {}, graph=graph)
+        run = await self.intake.put(self.tenant, source, ParsedText(text, title))
+        return await self.finished(run)
+
+    async def finished(self, run: Run) -> IndexResult:
+        over = await self.intake.wait(self.tenant, run.id)
+        assert over.state is RunState.DONE, over
+        assert over.result is not None
+        return over.result
+
+    async def delete(self, id_: str) -> IndexResult:
+        return await self.finished(await self.intake.delete(self.tenant, SourceRef("document", id_)))
+
+    async def exported(self) -> Contribution:
+        """The whole merged graph of the tenant."""
+        return merge_contributions([part async for part in self.graph.export_graph(self.tenant)])
+
+    async def points(self, collection: Collection) -> dict[str, Mapping[str, object]]:
+        """Every point of a collection, by id."""
+        found, after = dict[str, Mapping[str, object]](), None
+        while True:
+            page, after = await self.vectors.scroll(self.tenant, collection, view=View(), after=after, limit=1000)
+            found |= {point.id: point.payload for point in page}
+            if after is None:
+                return found
+
+    async def found(self, query: str, mode: Mode, *, subjects: tuple[Subject, ...] | None = None) -> list[str]:
+        """Ids of the sources that a query finds, best first."""
+        result = await self.retrieval.query(Reader(self.tenant, subjects), query, mode, RetrieveOptions(top_k=20))
+        return [passage.source.id for passage in result.passages if passage.source]
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The real stores of one test session; tests part their data by tenant."""
+
+    session: Neo4jSession
+    vectors: EdgeVectorStore
+
+
+@asynccontextmanager
+async def open_stores(address: Neo4jAddress, folder: Path) -> AsyncGenerator[Stores]:
+    """The shared Neo4j with its schema, and a vector store for `HashEmbedder()`."""
+    driver = open_driver(address.bolt_uri, address.user, address.password)
+    session = Neo4jSession(driver)
+    await session.apply_schema()
+    vectors = EdgeVectorStore(folder / "qdrant")
+    await vectors.open()
+    await vectors.prepare(model=HashEmbedder().id, dimension=HashEmbedder().dimension)
+    try:
+        yield Stores(session, vectors)
+    finally:
+        await vectors.close()
+        await driver.close()
+
+
+@asynccontextmanager
+async def open_stack(stores: Stores, extractor: Extractor | None) -> AsyncGenerator[Stack]:
+    """A fresh tenant, and services of its own."""
+    embedder, calls, session, vectors = HashEmbedder(), Calls(), stores.session, stores.vectors
+    tenant = TenantId(f"tenant-{next(_names)}")
+    catalogue, ledger, graph = Neo4jCatalogue(session), Neo4jLedger(session), Neo4jGraphStore(session)
+    await catalogue.put_tenant(tenant, TenantSettings())
+    noted_catalogue, noted_graph = calls.recording(catalogue, "catalogue"), calls.recording(graph, "graph")
+    noted_vectors = calls.recording(vectors, "vectors")
+    sync = VectorSync(noted_graph, noted_vectors, embedder)
+    extractors = Switchable(extractor)
+    indexer = Indexer(
+        catalogue=noted_catalogue,
+        ledger=ledger,
+        graph=noted_graph,
+        vectors=noted_vectors,
+        embedder=embedder,
+        chunker=TextChunker(),
+        graph_builder=GraphBuilder(catalogue=noted_catalogue, graph=noted_graph, extractors=extractors, sync=sync),
+        sync=sync,
+    )
+    intake = Intake(catalogue=noted_catalogue, ledger=ledger, indexer=indexer)
+    await intake.start()
+    retrieval = Retrieval(
+        {
+            Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
+            Mode.KEYWORD: KeywordRetriever(vectors),
+            Mode.HYBRID: HybridRetriever(vectors, embedder),
+            Mode.LOCAL: LocalRetriever(graph, vectors, embedder),
+        }
+    )
+    try:
+        yield Stack(tenant, catalogue, ledger, graph, vectors, embedder, extractors, intake, retrieval, calls)
+    finally:
+        await intake.stop()
+        await catalogue.delete_tenant(tenant)
+        await vectors.drop_tenant(tenant)
+
+
+class SentenceExtractor(ReplayExtractor):
+    """Reads `A verb B.` sentences as relationships of capitalised words; every capitalised word is an entity."""
+
+    def __init__(self, *, version: int = 1, calls_model: bool = False) -> None:
+        super().__init__(version=version, calls_model=calls_model)
+
+    async def extract(self, chunk: Any) -> Any:
+        self.answers.setdefault(chunk.text, _read(chunk.text))
+        return await super().extract(chunk)
+
+
+def _read(text: str) -> dict[str, list[dict[str, str]]]:
+    entities: list[dict[str, str]] = []
+    relationships: list[dict[str, str]] = []
+    for sentence in text.split("."):
+        words = sentence.split()
+        names = [word for word in words if word[:1].isupper()]
+        entities += [{"name": name, "type": "thing", "description": sentence.strip()} for name in names]
+        if len(words) == 3 and len(names) == 2:
+            relationships.append({"from": words[0], "to": words[2], "type": words[1], "description": sentence.strip()})
+    return {"entities": entities, "relationships": relationships}
