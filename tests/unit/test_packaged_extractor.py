@@ -80,6 +80,13 @@ def test_what_brackets_say_after_a_name_is_said_of_it() -> None:
     assert described["Lambert"] == "Lambert (died 938 in Lucca) was the second son of Adalbert and Bertha."
 
 
+@pytest.mark.parametrize("name", ["Hold It Against Me", "Say It Right", "Kermit the Hermit", "A Monster in Paris"])
+def test_a_title_that_reads_like_a_sentence_is_one_name(name: str) -> None:
+    answer = read(f'"{name}" was written by Max Martin.')
+    assert [row["name"] for row in answer["entities"] if row["type"] != "person"] == [name]
+    assert (name, "written-by", "Max Martin") in facts(answer)
+
+
 def test_participles_in_a_row_share_their_agent() -> None:
     answer = read("Rio 2 is a 2014 comedy film written, produced and directed by Carlos Saldanha.")
     assert {("Rio 2", f"{verb}-by", "Carlos Saldanha") for verb in ("written", "produced", "directed")} <= facts(answer)

@@ -14,6 +14,16 @@ from typing import Final
 from spacy.tokens import Doc, Token
 
 from knotwork.adapters.models.rules.coreference import Coreference
+from knotwork.adapters.models.rules.grammar import (
+    agent,
+    is_negated,
+    is_passive,
+    join_words,
+    particle,
+    shared_agent,
+    third_person,
+    verb_of_agent,
+)
 from knotwork.adapters.models.rules.loading import lemma
 from knotwork.adapters.models.rules.mentions import Mentions
 from knotwork.adapters.models.rules.vocabulary import NOUN_TYPES, ROLE_TITLES
@@ -23,6 +33,8 @@ _OBJECT: Final = frozenset(("dobj", "dative", "oprd"))
 _NOUNS: Final = frozenset(("NN", "NNS", "NNP", "NNPS"))
 _PARTICIPLES: Final = frozenset(("VBN", "VBG"))
 _BE: Final = frozenset(("be", "is", "are", "was", "were", "been", "being", "'s", "’s", "'re", "am"))
+_FINITE: Final = frozenset(("VBZ", "VBD", "VBP"))
+_QUOTES: Final = frozenset(('"', "'", "''", "”", "’"))
 _BECOME: Final = frozenset(("become", "remain"))
 _PLACE_PREPOSITIONS: Final = frozenset(("in", "at", "near", "on", "within"))
 _MAX_DEPTH: Final = 4  # nouns between a verb and the name its phrase ends in
@@ -81,7 +93,7 @@ class RelationReader:
 
     def _clause(self, verb: Token) -> Iterator[tuple[int, str, int]]:
         """A verb with its subjects, whether active, passive, a participle after a noun, or the second of a pair."""
-        if _negated(verb) or verb.dep_ in {"aux", "auxpass"}:
+        if is_negated(verb) or verb.dep_ in {"aux", "auxpass"}:
             return
         subjects, prefix = self._subjects(verb)
         word = lemma(verb.lower_, "verb")
@@ -90,8 +102,8 @@ class RelationReader:
             return
         if not subjects:
             return
-        passive = _is_passive(verb) or (verb.tag_ == "VBN" and verb.sent.start in self._hosts)
-        label = _join(prefix, verb.lower_ if passive else third_person(word), _particle(verb))
+        passive = is_passive(verb) or (verb.tag_ == "VBN" and verb.sent.start in self._hosts)
+        label = join_words(prefix, verb.lower_ if passive else third_person(word), particle(verb))
         for child in verb.children:
             if child.dep_ in _OBJECT or (child.dep_ == "attr" and word not in _BECOME):
                 yield from self._each(subjects, self._targets(child, label))
@@ -99,7 +111,7 @@ class RelationReader:
                 yield from self._each(subjects, self._prepositional(child, label))
             elif child.dep_ == "attr":
                 yield from self._role(subjects, child)
-        if passive and _agent(verb) is None and (shared := _shared_agent(verb)) is not None:
+        if passive and agent(verb) is None and (shared := shared_agent(verb)) is not None:
             yield from self._each(subjects, self._prepositional(shared, label))
         antecedent = self._relative_object(verb)
         if antecedent is not None and not passive:
@@ -117,12 +129,12 @@ class RelationReader:
                 elif subject is not None:
                     yield from self._role(self._things(child), subject)
             elif child.dep_ == "prep":
-                kind = _join(prefix, "located" if child.lower_ in _PLACE_PREPOSITIONS and not prefix else "")
+                kind = join_words(prefix, "located" if child.lower_ in _PLACE_PREPOSITIONS and not prefix else "")
                 yield from self._each(subjects, self._prepositional(child, kind))
             elif child.dep_ == "acomp":
                 for prep in child.children:
                     if prep.dep_ == "prep":
-                        yield from self._each(subjects, self._prepositional(prep, _join(prefix, child.lower_)))
+                        yield from self._each(subjects, self._prepositional(prep, join_words(prefix, child.lower_)))
 
     def _apposition(self, token: Token) -> Iterator[tuple[int, str, int]]:
         """`X, son of Y`; `his brother, X`; `Turin, Italy`."""
@@ -194,7 +206,7 @@ class RelationReader:
 
     def _prepositional(self, prep: Token, label: str, depth: int = 0) -> Iterator[tuple[str, int]]:
         """(type, thing) for each thing that a preposition reaches, through `and` and through nouns without a name."""
-        kind = _join(label, prep.lower_)
+        kind = join_words(label, prep.lower_)
         for child in prep.children:
             if child.ent_type_ in {"DATE", "TIME"} and self._mentions.at[child.i] < 0:
                 for (
@@ -219,12 +231,12 @@ class RelationReader:
         word = lemma(noun.lower_, "noun")
         for child in noun.children:
             if child.dep_ == "prep":
-                role = word if label.endswith("-as") else _join(label, word)
+                role = word if label.endswith("-as") else join_words(label, word)
                 yield from self._prepositional(child, role, depth + 1)
             elif child.dep_ == "poss":
-                yield from ((_join(label, word, "of"), owner) for owner in self._things(child))
+                yield from ((join_words(label, word, "of"), owner) for owner in self._things(child))
             elif child.dep_ in {"compound", "amod", "nmod"} and self._mentions.at[child.i] >= 0:
-                yield _join(label, word), self._mentions.at[child.i]
+                yield join_words(label, word), self._mentions.at[child.i]
             elif child.dep_ == "conj" and child.tag_ in _NOUNS:
                 yield from self._targets(child, label, depth + 1)
 
@@ -251,6 +263,8 @@ class RelationReader:
                 return (self._things(verb.head) if verb.dep_ == "relcl" else []), ""
             things = self._things(own)
             return (things, "") if things else self._part_of_topic(own)
+        if before := self._name_before(verb):
+            return before, ""
         if verb.dep_ in {"acl", "relcl"} and verb.head.tag_ in _NOUNS:
             return self._modified(verb), ""
         if verb.dep_ in {"conj", "xcomp", "advcl", "dep"} and verb.head is not verb and verb.head.tag_.startswith("VB"):
@@ -258,10 +272,21 @@ class RelationReader:
             return ([], "") if finite_clause else self._subjects(verb.head)
         return self._host(verb), ""
 
+    def _name_before(self, verb: Token) -> list[int]:
+        """The name right before a finite verb without a subject: the model reads `Say It Right is` as clauses."""
+        auxiliaries = [child.i for child in verb.children if child.dep_ in {"aux", "auxpass"} and child.i < verb.i]
+        if verb.tag_ not in _FINITE and not auxiliaries:
+            return []
+        before = min([verb.i, *auxiliaries]) - 1
+        while before >= verb.sent.start and self._doc[before].text in _QUOTES:
+            before -= 1
+        found = self._names_at(self._doc[before]) if before >= verb.sent.start else []
+        return [thing for thing in found if not self._mentions.things[thing].name.islower()]
+
     def _modified(self, verb: Token) -> list[int]:
         """What a participle or clause after a noun speaks of. In `directed by X, produced by Y`, X produced nothing."""
-        maker_of = _verb_of_agent(verb.head)
-        if maker_of is not None and _agent(verb) is not None:
+        maker_of = verb_of_agent(verb.head)
+        if maker_of is not None and agent(verb) is not None:
             return self._subjects(maker_of)[0]
         return self._described(verb.head)
 
@@ -321,65 +346,9 @@ class RelationReader:
         return self._mentions.at[token.i] != self._mentions.at[token.head.i] or token.head is token
 
     def _is_common(self, token: Token) -> bool:
-        """Whether a noun describes and does not name: a common noun, or a word of rank (`King of X`)."""
-        return token.tag_ in {"NN", "NNS"} or (self._mentions.at[token.i] < 0 and token.lower_ in ROLE_TITLES)
+        """Whether a noun describes and does not name: a common noun, or a word of rank or trade (`King of X`)."""
+        rank = token.lower_ in ROLE_TITLES or NOUN_TYPES.get(token.lower_) == "person"
+        return token.tag_ in {"NN", "NNS"} or (self._mentions.at[token.i] < 0 and rank)
 
     def _types(self, things: Iterable[int]) -> set[str]:
         return {self._mentions.type_of(thing) for thing in things}
-
-
-def third_person(verb: str) -> str:
-    """The third person singular of an English verb, by spelling: `depend` → `depends`, `carry` → `carries`."""
-    if verb == "have":
-        return "has"
-    if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
-        return f"{verb}es"
-    if verb.endswith("y") and verb[-2:-1] not in set("aeiou"):
-        return f"{verb[:-1]}ies"
-    return f"{verb}s"
-
-
-def _join(*words: str) -> str:
-    return "-".join(word for word in words if word)
-
-
-def _particle(verb: Token) -> str:
-    return next((child.lower_ for child in verb.children if child.dep_ == "prt"), "")
-
-
-def _agent(verb: Token) -> Token | None:
-    """The `by` of a passive verb."""
-    return next((child for child in verb.children if child.dep_ == "agent" or child.lower_ == "by"), None)
-
-
-def _shared_agent(verb: Token) -> Token | None:
-    """The `by` that `written` shares with a later verb of its row: `written, produced and directed by X`."""
-    following = [child for child in verb.children if child.dep_ == "conj"]
-    following += [child for child in verb.head.children if child.dep_ == verb.dep_ == "acl" and child.i == verb.i + 2]
-    row = [child for child in following if child.tag_ == "VBN"]
-    return next((found for child in row if (found := _agent(child) or _shared_agent(child)) is not None), None)
-
-
-def _verb_of_agent(noun: Token) -> Token | None:
-    """The verb whose `by` governs a noun, through `and`."""
-    while noun.dep_ == "conj" and noun.head is not noun:
-        noun = noun.head
-    by = noun.head
-    return by.head if noun.dep_ == "pobj" and by.lower_ == "by" and by.head.tag_ == "VBN" else None
-
-
-def _negated(verb: Token) -> bool:
-    return any(child.dep_ == "neg" for child in verb.children)
-
-
-def _is_passive(verb: Token) -> bool:
-    if verb.tag_ != "VBN":
-        return False
-    children = {child.dep_ for child in verb.children}
-    if children & {"auxpass", "nsubjpass"}:
-        return True
-    if "aux" in children:  # `has founded`
-        return False
-    if verb.dep_ == "conj" and verb.head.tag_ == "VBN" and "nsubj" not in children:
-        return _is_passive(verb.head)
-    return verb.dep_ in {"acl", "advcl", "relcl"} or "agent" in children

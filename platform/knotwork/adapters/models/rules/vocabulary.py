@@ -20,7 +20,11 @@ MODEL_TYPES: Final = {
     "LAW": "work",
     "LANGUAGE": "language",
 }
-"""Entity type by the model's label; a label that is not here (dates, numbers, amounts) makes no entity."""
+"""Entity type by the model's label; a label that is not here (dates, numbers, amounts) makes no entity.
+
+Dates as entities were tried: all passages among eight for 72.5 % of the 2wiki-51 questions instead of 74.5 %, and for
+45.0 % of musique-60 instead of 46.7 %; a year ties together what has nothing else in common.
+"""
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -52,6 +56,7 @@ NOUN_TYPES: Final = _by_word(
     "professor scientist physicist chemist historian philosopher engineer businessman businesswoman journalist editor "
     "comedian dancer filmmaker cinematographer photographer swimmer wrestler boxer skier racer driver pilot soldier "
     "diplomat physician surgeon economist theologian missionary saint rapper drummer bassist pianist violinist "
+    "minister senator mayor governor secretary commander captain ambassador chairman commissioner member "
     "midfielder defender striker goalkeeper pitcher quarterback sailor skater runner",
     event="battle war festival championship tournament election conference ceremony earthquake revolution siege "
     "expedition olympics race treaty rebellion massacre incident outage",
