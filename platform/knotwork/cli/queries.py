@@ -1,0 +1,165 @@
+"""`knotwork ask`, `search` and `entity`: what is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from knotwork.cli.passages import show_passages
+from knotwork.cli.session import Session, command
+from knotwork.domain.normalise import normalise_name
+from knotwork.domain.retrieval import MAX_TOP_K, Mode
+
+if TYPE_CHECKING:
+    from knotwork.cli.client import Client
+
+Json = dict[str, Any]
+
+MODES = ", ".join(Mode)
+SHOWN_ENTITIES = 50
+
+TopK = Annotated[int, typer.Option("--top-k", "-k", min=1, max=MAX_TOP_K, help="Passages, at most.")]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        metavar="FIELD=VALUE",
+        help="Only sources of which this holds: source_type, source_id, or metadata. FIELD:=JSON for numbers, "
+        "FIELD>=X and FIELD<=X for bounds; a field given twice matches either value.",
+    ),
+]
+MinScore = Annotated[float | None, typer.Option("--min-score", help="Least score, on the scale of the mode.")]
+Whole = Annotated[bool, typer.Option("--full", help="Passages in full length.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "ask")(ask)
+    command(app, "search")(search)
+    command(app, "entity")(entity)
+
+
+def ask(
+    session: Session,
+    question: Annotated[str, typer.Argument(help="In plain words.")],
+    mode: Annotated[Mode, typer.Option(help="How to look for the answer.")] = Mode.LOCAL,
+    top_k: TopK = 5,
+    filter_: Filters = None,
+    min_score: MinScore = None,
+    whole: Whole = False,
+) -> None:
+    """Show the passages that answer a question.
+
+    They are numbered, each with its source and what led to it. Mode local goes from what the question names through
+    the graph, so it finds what no single passage says.
+    """
+    _query(session, question, mode, top_k, filter_, min_score, whole=whole)
+
+
+def search(
+    session: Session,
+    query: Annotated[str, typer.Argument(help="Words, a code, a question.")],
+    mode: Annotated[Mode, typer.Option(help="How to search.")] = Mode.HYBRID,
+    top_k: TopK = 10,
+    filter_: Filters = None,
+    min_score: MinScore = None,
+    whole: Whole = False,
+) -> None:
+    """Search passages in a mode of your choice.
+
+    By meaning (semantic), by words (keyword), by both (hybrid), or through the graph (local).
+    """
+    _query(session, query, mode, top_k, filter_, min_score, whole=whole)
+
+
+def entity(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="A name or its beginning, or an id such as 'concept:retry budget'.")],
+) -> None:
+    """Show an entity and what is tied to it.
+
+    With the passages that name it and its relationships; where the name is the beginning of several, a list.
+    """
+    found = session.call(lambda client: _find_entity(client, name))
+    if session.output.as_json:
+        session.output.document(found)
+    elif "items" in found:
+        session.output.table(
+            ["entity", "name", "mentions"], [[item["id"], item["name"], item["mentions"]] for item in found["items"]]
+        )
+    else:
+        _show_entity(session, found)
+
+
+async def query(client: Client, question: str, *, mode: Mode, top_k: int = 5, **more: Any) -> Json:
+    """The service's answer: mode, passages, usage, elapsed_ms."""
+    body = {"query": question, "mode": mode.value, "top_k": top_k} | {k: v for k, v in more.items() if v is not None}
+    return await client.post("/query", body)
+
+
+def _query(
+    session: Session,
+    question: str,
+    mode: Mode,
+    top_k: int,
+    filters: list[str] | None,
+    min_score: float | None,
+    *,
+    whole: bool,
+) -> None:
+    from knotwork.cli.parsing import parse_filter_options
+
+    conditions = parse_filter_options(filters) if filters else None
+    answer = session.call(
+        lambda client: query(client, question, mode=mode, top_k=top_k, filter=conditions, min_score=min_score)
+    )
+    if session.output.as_json:
+        session.output.document(answer)
+        return
+    show_passages(session.output, answer["passages"], whole=whole)
+    if not answer["passages"]:
+        session.output.note("no passage found; `knotwork sources` lists what is indexed")
+
+
+async def _find_entity(client: Client, name: str) -> Json:
+    """One entity in full when the name tells which, else the list of those that begin so."""
+    from knotwork.cli.client import Refused, quoted
+
+    if ":" in name:
+        try:
+            return await client.get(f"/graph/entities/{quoted(name)}")
+        except Refused as refusal:
+            if refusal.code != "not_found":
+                raise
+    page = await client.get("/graph/entities", name=name, limit=SHOWN_ENTITIES)
+    items: list[Json] = page["items"]
+    exact = [item for item in items if normalise_name(item["name"]) == normalise_name(name)]
+    only = exact if len(exact) == 1 else items
+    if len(only) == 1:
+        return await client.get(f"/graph/entities/{quoted(only[0]['id'])}")
+    if not items:
+        raise Refused(
+            code="not_found",
+            message=f"no entity's name begins with {name!r}; `knotwork ask` searches texts",
+            status=404,
+        )
+    return page
+
+
+def _show_entity(session: Session, found: Json) -> None:
+    output, about = session.output, found["entity"]
+    output.line(f"{about['name']}  ({about['id']})", style="bold")
+    if about["description"]:
+        output.line(about["description"])
+    if found["surface_forms"]:
+        output.line(f"written as: {', '.join(found['surface_forms'])}")
+    output.line()
+    output.line(f"relationships ({len(found['relationships'])})", style="bold")
+    output.table(
+        ["from", "type", "to", "passages"],
+        [[fact["from_name"], fact["type"], fact["to_name"], fact["weight"]] for fact in found["relationships"]],
+    )
+    output.line()
+    output.line(f"named in {about['mentions']} passages", style="bold")
+    output.table(["passage", "as"], [[mention["chunk_id"], mention["name"]] for mention in found["mentions"]])
