@@ -27,6 +27,7 @@ from typing import Any, Final, NamedTuple
 
 from knotwork.adapters.models.packaged_extractor import EXTRACTOR_ID, RawExtraction, extract_rules_many
 from knotwork.adapters.models.rules.loading import pipeline
+from knotwork.adapters.models.rules.topic import read_topic
 from knotwork.domain.normalise import normalise_name
 
 _GOLD_TYPES: Final = {"PER", "ORG", "LOC", "MISC"}
@@ -129,6 +130,8 @@ def _document_tallies(document: dict[str, Any], text: str, answer: RawExtraction
     typed = {(name, _TYPE_OF.get(found[name], "MISC")) for name in names}
     reached = {n for n in named if clusters[n] & set(found)}
     of_name = {name: n for n in range(len(clusters)) for name in clusters[n]}
+    if (topic := read_topic(document["title"])) and normalise_name(topic.bare) in of_name:
+        of_name.setdefault(normalise_name(topic.name), of_name[normalise_name(topic.bare)])
     true_pairs = {frozenset((r["head"], r["tail"])) for r in document["relations"]}
     ends = [(normalise_name(r["from"]), normalise_name(r["to"])) for r in answer["relationships"]]
     pairs = {frozenset((of_name.get(source, -1), of_name.get(target, -2))) for source, target in ends}

@@ -87,6 +87,11 @@ def test_a_title_that_reads_like_a_sentence_is_one_name(name: str) -> None:
     assert (name, "written-by", "Max Martin") in facts(answer)
 
 
+def test_a_relative_clause_speaks_of_what_the_noun_describes() -> None:
+    answer = read("The Pritzerbe Ferry is a cable ferry that crosses the Havel River.", "Pritzerbe Ferry")
+    assert ("Pritzerbe Ferry", "crosses", "Havel River") in facts(answer)
+
+
 def test_participles_in_a_row_share_their_agent() -> None:
     answer = read("Rio 2 is a 2014 comedy film written, produced and directed by Carlos Saldanha.")
     assert {("Rio 2", f"{verb}-by", "Carlos Saldanha") for verb in ("written", "produced", "directed")} <= facts(answer)

@@ -260,7 +260,7 @@ class RelationReader:
         own = next((child for child in verb.children if child.dep_ in _SUBJECT), None)
         if own is not None:
             if own.tag_ in {"WDT", "WP"} or (own.lower_ == "that" and verb.dep_ == "relcl"):
-                return (self._things(verb.head) if verb.dep_ == "relcl" else []), ""
+                return (self._described(verb.head) if verb.dep_ == "relcl" else []), ""
             things = self._things(own)
             return (things, "") if things else self._part_of_topic(own)
         if before := self._name_before(verb):
