@@ -28,7 +28,9 @@ from knotwork.services.vector_sync import VectorSync
 
 log = structlog.get_logger()
 
-SLICE_CHUNKS = 128  # chunks extracted before their evidence is stored: what a crash can cost in calls
+# Chunks read before their evidence is stored, where reading costs nothing but time. Answers of a model are stored before
+# the next are asked for, so that a crash costs no more calls than were under way.
+SLICE_CHUNKS = 128
 
 
 class Extractors(Protocol):
@@ -140,9 +142,10 @@ class GraphBuilder:
                 else:
                     stale = before is not None and before.extraction_key not in {None, key}
                     due.append(Due(work, chunk, key, stale))
+        size = self._concurrency if extractor.calls_model else SLICE_CHUNKS
         for group in _groups(due):
-            for start in range(0, len(group), SLICE_CHUNKS):
-                part = group[start : start + SLICE_CHUNKS]
+            for start in range(0, len(group), size):
+                part = group[start : start + size]
                 answers = await self._answers(tenant, extractor, part)
                 change = await self._graph.put_evidence(tenant, [answer.evidence for answer in answers])
                 tallies[id(part[0].work)].pruned += change.pruned  # only a group of one source has stale evidence
