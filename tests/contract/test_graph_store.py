@@ -347,6 +347,19 @@ class GraphStoreContract:
             assert await stores.graph.relationships_of(tenant, [ADA], view=view, limit=9, chunk_limit=9) == []
             assert await stores.graph.relationships(tenant, [KNOWS], view=view, chunk_limit=9) == []
 
+    async def test_a_winner_that_only_others_still_say_is_forgotten(self, stores: Stores, tenant: TenantId) -> None:
+        a, b = await put(stores, tenant, "a.md", ["one", "two"], subjects=["user:ana"])
+        (c,) = await put(stores, tenant, "c.md", ["three"], subjects=["user:ben"])
+        first, second = (says(chunk, "ADA", "Bob", facts=[("Ada", "knows", "Bob", "long")]) for chunk in (a, c))
+        other = says(b, "Ada", "Bob", facts=[("Ada", "knows", "Bob", "x")])
+        await stores.graph.put_evidence(tenant, [first, second, other])
+        await stores.graph.remove_evidence(tenant, [a])
+        (knows,) = await stores.graph.relationships_of(tenant, [ADA], view=ANA, limit=9, chunk_limit=9)
+        assert (knows.from_name, knows.description) == ("Ada", "x")
+        assert await names(stores, tenant, ANA) == {ADA: "Ada", BOB: "Bob"}
+        assert await names(stores, tenant, BEN) == {ADA: "ADA", BOB: "Bob"}
+        assert await exported(stores.graph, tenant) == merge_contributions([second.contribution, other.contribution])
+
     async def test_moved_chunks_are_read_by_whom_they_were_moved_to(self, stores: Stores, tenant: TenantId) -> None:
         a, b = await put(stores, tenant, "a.md", ["one", "two"], subjects=["user:ana"])
         await stores.graph.put_evidence(
