@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -10,6 +11,7 @@ from knotwork.api.problems import TransportError, problem
 
 MAX_BODY_BYTES = 1024 * 1024  # of everything but an upload
 FORM_BYTES = 256 * 1024  # what metadata and the form around a file may add to it
+DRAIN_BYTES, DRAIN_S = 256 * 1024 * 1024, 5.0  # of a body that is too large, before it is answered
 UPLOADS = "/v1/sources/"
 EVENTS = "/events"
 
@@ -26,7 +28,7 @@ class Limits:
             return
         is_upload = scope["method"] == "PUT" and scope["path"].startswith(UPLOADS)
         limit = self._upload_bytes + FORM_BYTES if is_upload else MAX_BODY_BYTES
-        body = _Body(receive, limit, self._timeout_s, _declared_length(scope))
+        body = _Body(receive, limit, self._timeout_s, scope)
         is_endless = scope["path"].endswith(EVENTS) or scope["path"].startswith(UPLOADS)  # a job may be waited for
         if is_endless:
             await self._app(scope, body.receive, send)
@@ -51,15 +53,15 @@ class Limits:
 class _Body:
     """A request's body on its way in."""
 
-    def __init__(self, receive: Receive, limit: int, timeout_s: float, declared: int | None) -> None:
+    def __init__(self, receive: Receive, limit: int, timeout_s: float, scope: Scope) -> None:
         self._receive, self._limit, self._timeout_s = receive, limit, timeout_s
         self._read = 0
-        self._declared = declared
+        self._declared, self._asks_first = _declared_length(scope), _asks_first(scope)
         self._is_complete = False
 
     async def receive(self) -> Message:
         if self._declared is not None and self._declared > self._limit:
-            raise self._too_large()
+            raise await self._too_large()
         if self._is_complete:
             return await self._receive()
         try:
@@ -72,12 +74,28 @@ class _Body:
         self._read += len(message.get("body", b""))
         self._is_complete = not message.get("more_body", False)
         if self._read > self._limit:
-            raise self._too_large()
+            raise await self._too_large()
         return message
 
-    def _too_large(self) -> TransportError:
+    async def _too_large(self) -> TransportError:
+        await self._drain()
         detail = f"the body is larger than {self._limit / 2**20:.1f} MB; KNOTWORK_UPLOAD_MB sets the limit of uploads"
         return TransportError("upload_too_large", detail, {"Connection": "close"})
+
+    async def _drain(self) -> None:
+        """Let go of some more of the body: a client that is still sending when the connection ends sees no answer."""
+        drained = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                while not self._is_complete and not self._asks_first and drained < DRAIN_BYTES:
+                    message = await self._receive()
+                    drained += len(message.get("body", b""))
+                    self._is_complete = not message.get("more_body", False)
+
+
+def _asks_first(scope: Scope) -> bool:
+    """Whether the client waits for our word before it sends the body."""
+    return any(name == b"expect" for name, _ in scope["headers"])
 
 
 def _declared_length(scope: Scope) -> int | None:

@@ -13,7 +13,9 @@ from knotwork.domain.normalise import clean_text
 from knotwork.errors import InvalidInput
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="Items a page, at most.")]
-After = Annotated[str | None, Query(max_length=20_000, description="`next` of the page before.")]
+After = Annotated[
+    str | None, Query(max_length=40_000, pattern=r"^[A-Za-z0-9_-]*$", description="`next` of the page before.")
+]
 
 
 def cursor(*parts: str) -> str:

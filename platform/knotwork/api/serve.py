@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 FIRST_PORT, LAST_PORT = 8080, 8179
 GRACE_S = 10  # that requests under way get when the service stops
 KEEP_ALIVE_S = 30
+HEAD_BYTES = 512 * 1024  # of a request's line and headers: ids and cursors of ids have their place in addresses
 BACKLOG = 256
 
 
@@ -120,6 +121,7 @@ async def _run(
             server_header=False,
             timeout_graceful_shutdown=GRACE_S,
             timeout_keep_alive=KEEP_ALIVE_S,
+            h11_max_incomplete_event_size=HEAD_BYTES,
         )
     )
     browser_url = platform.browser.url if platform.browser else None
