@@ -2,10 +2,11 @@
 // Parameters:  $tenant STRING; $rows LIST<MAP {key, id, type, name_key, label}>, sorted by key.
 // Needs:       constraint entity_key.
 // Idempotence: MERGE on the key; a second run finds the node. Evidence is read only after this lock.
-// Returns:     a row {key, audiences, counts, names, descriptions} per row; nulls for a new entity.
+// Returns:     a row {key, gone, audiences, counts, names, descriptions} per row; nulls for a new entity. One is gone that
+//              another transaction removed between MERGE and SET: it is to be locked again, which makes it anew.
 UNWIND $rows AS row
 MERGE (e:Entity {key: row.key})
 ON CREATE SET e.tenant = $tenant, e.id = row.id, e.type = row.type, e.name_key = row.name_key, e:$(row.label)
 SET e.key = row.key
-RETURN e.key AS key, e.seen_audiences AS audiences, e.seen_counts AS counts,
+RETURN row.key AS key, e.id IS NULL AS gone, e.seen_audiences AS audiences, e.seen_counts AS counts,
        e.seen_names AS names, e.seen_descriptions AS descriptions

@@ -2,11 +2,12 @@
 // Parameters:  $tenant STRING; $rows LIST<MAP {key, id}>, sorted by key.
 // Needs:       constraints fact_key and relates_key.
 // Idempotence: MERGE on the key; a second run finds the node. Evidence is read only after this lock.
-// Returns:     a row {key, audiences, counts, descriptions} per row; nulls for a new fact.
+// Returns:     a row {key, gone, audiences, counts, descriptions} per row; nulls for a new fact; gone as in
+//              write/lock_entities.
 UNWIND $rows AS row
 MERGE (f:Fact {key: row.key})
 ON CREATE SET f.tenant = $tenant, f.id = row.id
 SET f.key = row.key
-WITH row
+WITH row, f.id IS NULL AS gone
 OPTIONAL MATCH ()-[r:RELATES {key: row.key}]->()
-RETURN row.key AS key, r.seen_audiences AS audiences, r.seen_counts AS counts, r.seen_descriptions AS descriptions
+RETURN row.key AS key, gone, r.seen_audiences AS audiences, r.seen_counts AS counts, r.seen_descriptions AS descriptions

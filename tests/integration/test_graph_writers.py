@@ -97,6 +97,18 @@ async def test_removals_race_with_additions_that_name_the_same_entities(stores: 
     await assert_same_as_memory(stores, tenant, kept)
 
 
+async def test_the_last_holder_goes_while_another_comes(stores: Stores, tenant: TenantId) -> None:
+    chunks = [(await put(stores, tenant, f"{writer}.md", ["one"]))[0] for writer in range(WRITERS)]
+
+    async def write(chunk: ChunkId) -> None:
+        for _ in range(8):
+            await stores.graph.put_evidence(tenant, [says(chunk, "Ada", "Bob", facts=[("Ada", "knows", "Bob", "")])])
+            await stores.graph.remove_evidence(tenant, [chunk])
+
+    await asyncio.gather(*map(write, chunks))
+    assert await stores.catalogue.counts(tenant) == {"sources": 8, "chunks": 8, "entities": 0, "relationships": 0}
+
+
 async def test_reads_during_removals_and_additions_give_an_answer(stores: Stores, tenant: TenantId) -> None:
     (a,), (b,) = await put(stores, tenant, "a.md", ["one"]), await put(stores, tenant, "b.md", ["two"])
     writing = True

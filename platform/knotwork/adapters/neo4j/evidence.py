@@ -68,7 +68,11 @@ class ThingWriter:
         self._id_of = {key: id_ for id_, key in self._key_of.items()}
         rows = [self._lock_row(id_, key) for id_, key in sorted(self._key_of.items(), key=itemgetter(1))]
         name = "write/lock_entities" if self._kind == "entity" else "write/lock_facts"
-        by_key = {row["key"]: row for row in await self._tx.rows_of(name, "rows", rows, tenant=self._tenant)}
+        by_key: dict[str, Row] = {}
+        while rows:
+            found = {row["key"]: row for row in await self._tx.rows_of(name, "rows", rows, tenant=self._tenant)}
+            by_key |= found
+            rows = [row for row in rows if found[str(row["key"])]["gone"]]  # another transaction removed them first
         self._before = {id_: known_of(by_key[key]) for id_, key in self._key_of.items()}
 
     def _lock_row(self, id_: str, key: str) -> dict[str, object]:

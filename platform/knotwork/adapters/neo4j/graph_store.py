@@ -98,7 +98,7 @@ class Neo4jGraphStore(Neo4jGraphReads):
     async def _lock_chunks(self, tx: Transaction, tenant: TenantId, chunks: Iterable[ChunkId]) -> dict[ChunkId, Row]:
         id_of = {storage_key(tenant, chunk): chunk for chunk in chunks}
         rows = await tx.rows_of("write/lock_chunks", "rows", [{"key": key} for key in sorted(id_of)])
-        return {id_of[row["key"]]: row for row in rows}
+        return {id_of[row["key"]]: row for row in rows if row["audience"] is not None}  # null: removed meanwhile
 
     async def _put(self, tx: Transaction, tenant: TenantId, evidence: Sequence[Evidence]) -> tuple[list[Evidence], int]:
         """Store one batch; what was due of it, and how many things that pruned (by taking earlier evidence back)."""
