@@ -110,6 +110,7 @@ class Stack:
     extractors: Switchable
     intake: Intake
     retrieval: Retrieval
+    sync: VectorSync
     calls: Calls
 
     async def put(
@@ -179,20 +180,21 @@ async def open_stores(address: Neo4jAddress, folder: Path) -> AsyncGenerator[Sto
         await driver.close()
 
 
-@asynccontextmanager
-async def open_stack(stores: Stores, extractor: Extractor | None) -> AsyncGenerator[Stack]:
-    """A fresh tenant, and services of its own."""
-    embedder, calls, session, vectors = HashEmbedder(), Calls(), stores.session, stores.vectors
-    tenant = TenantId(f"tenant-{next(_names)}")
+def build_stack(
+    stores: Stores, tenant: TenantId, extractor: Extractor | None, *, wrap: Callable[[Any], Any] = lambda port: port
+) -> Stack:
+    """The services of one tenant; `wrap` is put around every port that they write through."""
+    embedder, calls, session = HashEmbedder(), Calls(), stores.session
     catalogue, ledger, graph = Neo4jCatalogue(session), Neo4jLedger(session), Neo4jGraphStore(session)
-    await catalogue.put_tenant(tenant, TenantSettings())
-    noted_catalogue, noted_graph = calls.recording(catalogue, "catalogue"), calls.recording(graph, "graph")
-    noted_vectors = calls.recording(vectors, "vectors")
+    noted_catalogue = calls.recording(wrap(catalogue), "catalogue")
+    noted_graph = calls.recording(wrap(graph), "graph")
+    noted_vectors = calls.recording(wrap(stores.vectors), "vectors")
+    noted_ledger = calls.recording(wrap(ledger), "ledger")
     sync = VectorSync(noted_graph, noted_vectors, embedder)
     extractors = Switchable(extractor)
     indexer = Indexer(
         catalogue=noted_catalogue,
-        ledger=ledger,
+        ledger=noted_ledger,
         graph=noted_graph,
         vectors=noted_vectors,
         embedder=embedder,
@@ -201,21 +203,29 @@ async def open_stack(stores: Stores, extractor: Extractor | None) -> AsyncGenera
         sync=sync,
     )
     intake = Intake(catalogue=noted_catalogue, ledger=ledger, indexer=indexer)
-    await intake.start()
     retrieval = Retrieval(
         {
-            Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
-            Mode.KEYWORD: KeywordRetriever(vectors),
-            Mode.HYBRID: HybridRetriever(vectors, embedder),
-            Mode.LOCAL: LocalRetriever(graph, vectors, embedder),
+            Mode.SEMANTIC: SemanticRetriever(stores.vectors, embedder),
+            Mode.KEYWORD: KeywordRetriever(stores.vectors),
+            Mode.HYBRID: HybridRetriever(stores.vectors, embedder),
+            Mode.LOCAL: LocalRetriever(graph, stores.vectors, embedder),
         }
     )
+    return Stack(tenant, catalogue, ledger, graph, stores.vectors, embedder, extractors, intake, retrieval, sync, calls)
+
+
+@asynccontextmanager
+async def open_stack(stores: Stores, extractor: Extractor | None) -> AsyncGenerator[Stack]:
+    """A fresh tenant, and services of its own."""
+    stack = build_stack(stores, TenantId(f"tenant-{next(_names)}"), extractor)
+    await stack.catalogue.put_tenant(stack.tenant, TenantSettings())
+    await stack.intake.start()
     try:
-        yield Stack(tenant, catalogue, ledger, graph, vectors, embedder, extractors, intake, retrieval, calls)
+        yield stack
     finally:
-        await intake.stop()
-        await catalogue.delete_tenant(tenant)
-        await vectors.drop_tenant(tenant)
+        await stack.intake.stop()
+        await stack.catalogue.delete_tenant(stack.tenant)
+        await stack.vectors.drop_tenant(stack.tenant)
 
 
 class SentenceExtractor(ReplayExtractor):

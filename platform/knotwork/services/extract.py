@@ -28,8 +28,8 @@ from knotwork.services.vector_sync import VectorSync
 
 log = structlog.get_logger()
 
-# Chunks read before their evidence is stored, where reading costs nothing but time. Answers of a model are stored before
-# the next are asked for, so that a crash costs no more calls than were under way.
+# Chunks read before their evidence is stored, where reading costs nothing but time. Answers of a model are stored
+# before the next are asked for, so that a crash costs no more calls than were under way.
 SLICE_CHUNKS = 128
 
 
