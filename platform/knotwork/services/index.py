@@ -223,6 +223,12 @@ class Indexer:
         return is_same_place(stored, chunk) and stored.embedding_key == embedding_key(self._embedder.id, chunk)
 
     async def _catalogue_chunks(self, tenant: TenantId, works: Sequence[Work]) -> None:
+        # Readers first: the source's own row says what is still to do, should this process end in between.
+        for work in works:
+            if work.source and work.before and work.before.source.auth_subjects != work.source.auth_subjects:
+                stayed = [chunk.id for chunk in work.chunks if chunk.id in work.known]
+                await self._graph.move_chunks(tenant, stayed, work.source.auth_subjects)
+                await self._sync.follow(tenant)
         writes = [
             SourceWrite(work.source, work.parsed, [self._stored(chunk) for chunk in work.chunks])
             for work in works
@@ -230,11 +236,6 @@ class Indexer:
         ]
         if writes:
             await self._catalogue.put_sources(tenant, writes)
-        for work in works:
-            if work.source and work.before and work.before.source.auth_subjects != work.source.auth_subjects:
-                stayed = [chunk.id for chunk in work.chunks if chunk.id in work.known]
-                await self._graph.move_chunks(tenant, stayed, work.source.auth_subjects)
-                await self._sync.follow(tenant)
 
     def _stored(self, chunk: Chunk) -> StoredChunk:
         return StoredChunk(
