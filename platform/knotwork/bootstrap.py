@@ -150,6 +150,9 @@ async def open_platform(
         for tenant in await catalogue.tenants():  # what an earlier process left when it was killed
             await sync.follow(tenant)
         keys = Neo4jKeyStore(session)
+        access = Access(keys)
+        if settings.first_key is not None:
+            await access.adopt_first(DEFAULT_TENANT, settings.first_key.get_secret_value())
         intake = Intake(catalogue=catalogue, ledger=ledger, indexer=indexer)
         stack.push_async_callback(intake.stop)
         if unfinished := await intake.start():
@@ -175,7 +178,7 @@ async def open_platform(
             retrieval=retrieval,
             sync=sync,
             parser=PooledParser(parsing, timeout_s=PARSE_TIMEOUT_S),
-            access=Access(keys),
+            access=access,
             tenants=Tenants(catalogue=catalogue, vectors=vectors, intake=intake),
             sources=Sources(catalogue=catalogue, ledger=ledger, intake=intake),
             citations=Citations(catalogue=catalogue, vectors=vectors),

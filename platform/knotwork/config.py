@@ -24,6 +24,10 @@ class Settings(BaseSettings):
         default=0, description="Worker processes for embedding and extraction; 0: one a core, two at most."
     )
 
+    first_key: SecretStr | None = Field(
+        None, description="Secret of the first API key, `kw_` and at least 32 characters; made while no key exists."
+    )
+
     neo4j_uri: str | None = Field(default=None, description="Bolt URI of your own Neo4j; unset: the embedded one.")
     neo4j_user: str = Field(default="neo4j", description="User of your own Neo4j.")
     neo4j_password: SecretStr | None = Field(default=None, description="Password of your own Neo4j.")

@@ -6,7 +6,7 @@ import pytest
 
 from knotwork.domain.model import TenantId
 from knotwork.domain.retrieval import Reader
-from knotwork.errors import NotAllowed, NotAuthenticated, StoreUnavailable
+from knotwork.errors import NotAllowed, NotAuthenticated, SetupFailed, StoreUnavailable
 from knotwork.ports.keys import ApiKey, Scope
 from knotwork.services import access
 from knotwork.services.access import Access, Caller, operator
@@ -137,3 +137,17 @@ def test_an_end_user_is_read_for_with_exactly_their_subjects_and_everyones() -> 
     assert page.reader() == Reader(ACME, ("*", "group:page"))
     with pytest.raises(NotAllowed):
         Caller(ACME, frozenset({Scope.READ})).reader(("user:a",))
+
+
+async def test_the_first_key_is_made_from_the_settings_while_no_key_exists() -> None:
+    keys, secret = Keys(), "kw_" + "0123456789abcdef" * 2
+    await Access(keys).adopt_first(ACME, secret)
+    assert await Access(keys).check(secret) == Caller(ACME, frozenset(Scope), None)
+    await Access(keys).adopt_first(ACME, secret.replace("0", "1"))
+    assert len(keys.by_hash) == 1
+
+
+@pytest.mark.parametrize("secret", ["", "kw_short", "0123456789abcdef" * 3])
+async def test_a_first_key_that_guards_nothing_is_refused(secret: str) -> None:
+    with pytest.raises(SetupFailed):
+        await Access(Keys()).adopt_first(ACME, secret)

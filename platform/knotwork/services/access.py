@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from knotwork.domain.model import EVERYONE, Subject, TenantId
 from knotwork.domain.retrieval import Reader
-from knotwork.errors import NotAllowed, NotAuthenticated, NotFound, StoreUnavailable
+from knotwork.errors import NotAllowed, NotAuthenticated, NotFound, SetupFailed, StoreUnavailable
 from knotwork.ports.keys import ApiKey, KeyStore, Scope
 from knotwork.run_ids import new_run_id
 
@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 SECRET_PREFIX = "kw_"  # noqa: S105 - so that a leaked key is recognised by scanners
 SECRET_BYTES = 32
+FIRST_KEY = "first"  # id and name of the key that the settings bring
 FRESH_S = 2.0  # how long a key read from the store is believed: the longest a revoked key lives on
 ANSWER_S = 2.0  # how long a call waits for the store before what was last known is believed
 STALE_S = 600.0  # how long it is believed while the store does not answer
@@ -89,6 +90,20 @@ class Access:
         await self._keys.put_key(key)
         self._guarded = (float("-inf"), True)
         return key, secret
+
+    async def adopt_first(self, tenant: TenantId, secret: str) -> None:
+        """Make the first key, with every scope, from a secret chosen outside; nothing happens while a key exists.
+
+        Raises:
+            SetupFailed: the secret is too short to guard anything.
+        """
+        if len(secret) < len(SECRET_PREFIX) + SECRET_BYTES or not secret.startswith(SECRET_PREFIX):
+            raise SetupFailed(
+                f"KNOTWORK_FIRST_KEY must be {SECRET_PREFIX!r} and at least {SECRET_BYTES} random characters, "
+                "such as `kw_` and the output of `openssl rand -hex 32`"
+            )
+        if not await self._keys.any_keys():
+            await self._keys.put_key(ApiKey(FIRST_KEY, _hash(secret), tenant, frozenset(Scope), None, FIRST_KEY))
 
     async def list(self, tenant: TenantId) -> list[ApiKey]:
         """The tenant's keys, without their secrets."""
