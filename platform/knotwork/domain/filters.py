@@ -72,7 +72,7 @@ def checked_scalar(name: str, value: object) -> str | int | float | bool:
 
 def _condition(name: str, value: object) -> AnyOf | Between:
     field = name if name in SOURCE_FIELDS or name.startswith("metadata.") else f"metadata.{name}"
-    if field not in SOURCE_FIELDS and not METADATA_FIELD.fullmatch(field):
+    if field not in SOURCE_FIELDS and (not METADATA_FIELD.fullmatch(field) or clean_text(field) != field):
         raise InvalidInput(
             f"filter field {clean_text(name)!r} is unknown; use source_type, source_id or metadata.<name>"
         )

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from knotwork.adapters.models.workers import WorkerPool
+from collections.abc import Callable
+from typing import Protocol, TypeVar, TypeVarTuple
+
 from knotwork.adapters.parsing.registry import PARSER_VERSION, parse_bytes
 from knotwork.errors import ModelFailed, UnsupportedDocument
 from knotwork.ports.parser import ParsedDocument
+
+Args = TypeVarTuple("Args")
+Result = TypeVar("Result")
+
+
+class Pool(Protocol):
+    """Runs functions in worker processes."""
+
+    async def run(self, function: Callable[[*Args], Result], *args: *Args, timeout_s: float | None = None) -> Result:
+        """Call a module-level function in a worker.
+
+        Raises:
+            ModelFailed: it took too long, ended its process, or failed with an error that is not the platform's.
+        """
+        ...
 
 
 class PooledParser:
@@ -13,7 +30,7 @@ class PooledParser:
 
     id = f"files-{PARSER_VERSION}"
 
-    def __init__(self, pool: WorkerPool, *, timeout_s: float) -> None:
+    def __init__(self, pool: Pool, *, timeout_s: float) -> None:
         """Read in `pool`, each document for at most `timeout_s` seconds."""
         self._pool, self._timeout_s = pool, timeout_s
 
