@@ -15,8 +15,6 @@ from knotwork.ports.ledger import Ledger
 from knotwork.ports.vector_store import View
 from knotwork.services.intake import Intake
 
-MAX_PAGE = 1000
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
