@@ -62,6 +62,7 @@ async def serve(
     home = settings.home.expanduser().resolve()
     settings = settings.model_copy(update={"home": home})
     with service_lock(home), log_to(home / "logs" / "service.log"), _bound_socket(settings) as listener:
+        (home / SERVICE).unlink(missing_ok=True)  # of a service that was killed
         progress = StartProgress(home)
 
         def tell(done: int, total: int, text: str) -> None:

@@ -175,6 +175,7 @@ async def test_a_signal_during_the_start_ends_it_without_an_error(tmp_path: Path
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }
     # A server that accepts and never answers: the start waits for it.
+    (tmp_path / "service.json").write_text('{"pid": 1}')  # what a service that was killed left behind
     with socket.create_server(("127.0.0.1", 0)) as silent:
         env |= {"KNOTWORK_NEO4J_URI": f"bolt://127.0.0.1:{silent.getsockname()[1]}", "KNOTWORK_NEO4J_PASSWORD": "x"}
         process = await asyncio.create_subprocess_exec(sys.executable, "-m", "support.run_service", env=env)
@@ -184,6 +185,7 @@ async def test_a_signal_during_the_start_ends_it_without_an_error(tmp_path: Path
                 await asyncio.sleep(0.05)
         said = json.loads((tmp_path / "startup.json").read_text())
         assert (said["text"], said["pid"]) == ("starting the platform", process.pid)
+        assert not (tmp_path / "service.json").exists()
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 30) == 0
     assert not (tmp_path / "startup.json").exists()
