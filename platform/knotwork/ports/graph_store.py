@@ -61,6 +61,10 @@ class GraphStore(Protocol):
         """For each extraction key under which some chunk has final evidence (done or empty): that evidence."""
         ...
 
+    async def evidence(self, tenant: TenantId, chunks: Sequence[ChunkId]) -> Mapping[ChunkId, Evidence]:
+        """What these chunks contribute, for each that was read, whatever came of it; in canonical order by id."""
+        ...
+
     async def pending_syncs(self, tenant: TenantId, limit: int = 100) -> list[PendingSync]:
         """Changes not yet followed in the vector store, oldest first."""
         ...

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 import structlog
@@ -58,6 +59,7 @@ class Intake:
         self._open: dict[str, tuple[TenantId, Progress]] = {}  # every run of this process that is not over
         self._queue: dict[str, tuple[TenantId, Run]] = {}  # of those, the ones that wait, in order of acceptance
         self._busy: set[tuple[TenantId, SourceRef]] = set()
+        self._held: Counter[TenantId] = Counter()  # by how many callers of `hold`
         self._to_accept: list[tuple[TenantId, AcceptedRun, asyncio.Future[None]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Condition()
@@ -69,6 +71,7 @@ class Intake:
 
     async def start(self) -> int:
         """Take up the runs that an earlier process left unfinished; how many there are."""
+        self._stopping = False
         after: str | None = None
         while page := await self._ledger.unfinished(after=after):
             for tenant, run in page:
@@ -136,6 +139,18 @@ class Intake:
         """Return when no run of the tenant is under way or waiting."""
         async with self._changed:
             await self._changed.wait_for(lambda: not any(owner == tenant for owner, _ in self._open.values()))
+
+    @asynccontextmanager
+    async def hold(self, tenant: TenantId) -> AsyncGenerator[None]:
+        """Have no run of the tenant under way inside the block: those that come are accepted, and wait."""
+        self._held[tenant] += 1
+        try:
+            async with self._changed:
+                await self._changed.wait_for(lambda: not any(owner == tenant for owner, _ in self._busy))
+            yield
+        finally:
+            self._held[tenant] -= 1
+            await self._tell()
 
     @property
     def counts(self) -> RunCounts:
@@ -253,7 +268,7 @@ class Intake:
             if batch and (tenant != batch[0][0] or (tenant, run.ref) in blocked):
                 blocked.add((tenant, run.ref))
                 continue
-            if (tenant, run.ref) in blocked:
+            if (tenant, run.ref) in blocked or self._held[tenant]:
                 continue
             size = run.source.size_chars if run.source else 0
             if batch and chars + size > BATCH_CHARS:

@@ -101,6 +101,10 @@ class MemoryGraphStore:
                 found.setdefault(evidence.extraction_key, evidence)
         return found
 
+    async def evidence(self, tenant: TenantId, chunks: Sequence[ChunkId]) -> Mapping[ChunkId, Evidence]:
+        rows = self._database.tenants[tenant].chunks
+        return {id_: found for id_ in chunks if id_ in rows and (found := rows[id_].evidence)}
+
     async def pending_syncs(self, tenant: TenantId, limit: int = 100) -> list[PendingSync]:
         return [sync for _, sync in sorted(self._database.tenants[tenant].syncs.items())][:limit]
 

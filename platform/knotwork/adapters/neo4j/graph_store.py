@@ -9,6 +9,7 @@ from knotwork.adapters.neo4j.evidence import EvidenceChange, Outcome
 from knotwork.adapters.neo4j.graph_reads import Neo4jGraphReads
 from knotwork.adapters.neo4j.session import Row, Transaction
 from knotwork.domain.catalogue import Evidence, ExtractionState, GraphChange
+from knotwork.domain.damage import contribution_seal
 from knotwork.domain.evidence import checked_evidence
 from knotwork.domain.ids import audience_id, split_entity_id, split_relationship_id, storage_key
 from knotwork.domain.model import (
@@ -67,7 +68,7 @@ class Neo4jGraphStore(Neo4jGraphReads):
                     return
                 change = EvidenceChange(tx, tenant)
                 await change.move(keys, audience, sorted(set(subjects)))
-                await self._note_sync(tx, tenant, *await change.settle())
+                await note_sync(tx, tenant, *await change.settle())
 
             await self._session.write(work)
 
@@ -85,7 +86,7 @@ class Neo4jGraphStore(Neo4jGraphReads):
             holders = [ChunkId(row["chunk_id"]) for row in known if row["chunk_id"] is not None]
             locked = await self._lock_chunks(tx, tenant, holders)
             held = {id_: row for id_, row in locked.items() if row["state"] in FINAL and row["extraction_key"] in keys}
-            by_chunk = await self._contributions_of(tx, [row["key"] for row in held.values()])
+            by_chunk = await contributions_of(tx, [row["key"] for row in held.values()])
             return {
                 row["extraction_key"]: Evidence(
                     id_, row["extraction_key"], ExtractionState(row["state"]), by_chunk[row["key"]]
@@ -94,6 +95,21 @@ class Neo4jGraphStore(Neo4jGraphReads):
             }
 
         return await self._session.write(work)
+
+    async def evidence(self, tenant: TenantId, chunks: Sequence[ChunkId]) -> Mapping[ChunkId, Evidence]:
+        id_of = {storage_key(tenant, chunk): chunk for chunk in chunks}
+
+        async def work(tx: Transaction) -> dict[ChunkId, Evidence]:
+            read = await tx.rows_of("read/extraction_states", "keys", sorted(id_of))
+            said = await contributions_of(tx, [row["key"] for row in read])
+            return {
+                id_of[row["key"]]: Evidence(
+                    id_of[row["key"]], row["extraction_key"], ExtractionState(row["state"]), said[row["key"]]
+                )
+                for row in read
+            }
+
+        return await self._session.read(work)
 
     async def _lock_chunks(self, tx: Transaction, tenant: TenantId, chunks: Iterable[ChunkId]) -> dict[ChunkId, Row]:
         id_of = {storage_key(tenant, chunk): chunk for chunk in chunks}
@@ -115,8 +131,8 @@ class Neo4jGraphStore(Neo4jGraphReads):
             chunk = stored[one.chunk_id]
             change.add(chunk["key"], chunk["audience"], one.contribution)
         outcomes = await change.settle()
-        await self._mark(tx, [(stored[one.chunk_id]["key"], one.extraction_key, one.state) for one in due])
-        await self._note_sync(tx, tenant, *outcomes)
+        await self._mark(tx, {stored[one.chunk_id]["key"]: one for one in due})
+        await note_sync(tx, tenant, *outcomes)
         return due, sum(len(outcome.pruned) for outcome in outcomes)
 
     async def _remove_in_batches(self, tenant: TenantId, chunks: Sequence[ChunkId], *, delete: bool) -> GraphChange:
@@ -133,63 +149,73 @@ class Neo4jGraphStore(Neo4jGraphReads):
                 if delete:
                     await tx.rows_of("write/delete_chunks", "keys", keys)
                 else:
-                    await self._mark(tx, [(key, None, ExtractionState.NONE) for key in keys])
-                await self._note_sync(tx, tenant, *outcomes)
+                    await self._mark(tx, dict.fromkeys(keys))
+                await note_sync(tx, tenant, *outcomes)
                 return sum(len(outcome.pruned) for outcome in outcomes)
 
             pruned += await self._session.write(work)
         return GraphChange(pruned=pruned)
 
-    async def _mark(self, tx: Transaction, chunks: Iterable[tuple[str, str | None, ExtractionState]]) -> None:
-        rows = [
-            {"key": key, "extraction_key": name, "extraction_state": state.value}
-            for key, name, state in sorted(chunks, key=lambda chunk: chunk[0])
-        ]
-        await tx.rows_of("write/mark_chunks", "rows", rows)
-
-    async def _note_sync(self, tx: Transaction, tenant: TenantId, entities: Outcome, facts: Outcome) -> None:
-        if not entities.readers_changed and not facts.readers_changed:
-            return
-        id_ = new_run_id()
-        await tx.rows(
-            "write/add_sync",
-            tenant=tenant,
-            key=storage_key(tenant, id_),
-            id=id_,
-            entities=list(entities.readers_changed),
-            relationships=list(facts.readers_changed),
-        )
-
-    async def _contributions_of(self, tx: Transaction, chunk_keys: Sequence[str]) -> dict[str, Contribution]:
-        """The contribution of each chunk, read back from its evidence."""
-        entities: defaultdict[str, list[Entity]] = defaultdict(list)
-        relationships: defaultdict[str, list[Relationship]] = defaultdict(list)
-        for row in await tx.rows_of("read/mentions_of_chunks", "keys", chunk_keys):
-            entities[row["chunk_key"]].append(
-                Entity(
-                    id=EntityId(row["id"]),
-                    type=split_entity_id(EntityId(row["id"]))[0],
-                    name=row["name"],
-                    description=row["description"],
-                    surface_forms=tuple(row["surface_forms"]),
-                    provenance=(ChunkId(row["chunk_id"]),),
-                )
-            )
-        for row in await tx.rows_of("read/assertions_of_chunks", "keys", chunk_keys):
-            id_ = RelationshipId(row["id"])
-            from_id, type_, to_id = split_relationship_id(id_)
-            relationships[row["chunk_key"]].append(
-                Relationship(id_, from_id, to_id, type_, row["description"], (ChunkId(row["chunk_id"]),))
-            )
-        return {
-            key: Contribution(
-                tuple(sorted(entities[key], key=lambda entity: entity.id)),
-                tuple(sorted(relationships[key], key=lambda relationship: relationship.id)),
-            )
-            for key in chunk_keys
-        }
+    async def _mark(self, tx: Transaction, chunks: Mapping[str, Evidence | None]) -> None:
+        """Say by chunk key what evidence each has now, sealed so that a loss shows."""
+        await tx.rows_of("write/mark_chunks", "rows", [mark_row(key, chunks[key]) for key in sorted(chunks)])
 
 
 def _is_due(evidence: Evidence, stored: Row) -> bool:
     failed_before = stored["state"] == ExtractionState.FAILED and evidence.state is not ExtractionState.FAILED
     return stored["extraction_key"] != evidence.extraction_key or failed_before
+
+
+def mark_row(chunk_key: str, evidence: Evidence | None) -> dict[str, object]:
+    """A row of write/mark_chunks; None: no evidence."""
+    return {
+        "key": chunk_key,
+        "extraction_key": evidence.extraction_key if evidence else None,
+        "extraction_state": (evidence.state if evidence else ExtractionState.NONE).value,
+        "evidence_seal": contribution_seal(evidence.contribution) if evidence else None,
+    }
+
+
+async def note_sync(tx: Transaction, tenant: TenantId, entities: Outcome, facts: Outcome) -> None:
+    """Note in the outbox which points must follow this transaction."""
+    if not entities.readers_changed and not facts.readers_changed:
+        return
+    id_ = new_run_id()
+    await tx.rows(
+        "write/add_sync",
+        tenant=tenant,
+        key=storage_key(tenant, id_),
+        id=id_,
+        entities=list(entities.readers_changed),
+        relationships=list(facts.readers_changed),
+    )
+
+
+async def contributions_of(tx: Transaction, chunk_keys: Sequence[str]) -> dict[str, Contribution]:
+    """The contribution of each chunk, read back from its evidence."""
+    entities: defaultdict[str, list[Entity]] = defaultdict(list)
+    relationships: defaultdict[str, list[Relationship]] = defaultdict(list)
+    for row in await tx.rows_of("read/mentions_of_chunks", "keys", chunk_keys):
+        entities[row["chunk_key"]].append(
+            Entity(
+                id=EntityId(row["id"]),
+                type=split_entity_id(EntityId(row["id"]))[0],
+                name=row["name"],
+                description=row["description"],
+                surface_forms=tuple(row["surface_forms"]),
+                provenance=(ChunkId(row["chunk_id"]),),
+            )
+        )
+    for row in await tx.rows_of("read/assertions_of_chunks", "keys", chunk_keys):
+        id_ = RelationshipId(row["id"])
+        from_id, type_, to_id = split_relationship_id(id_)
+        relationships[row["chunk_key"]].append(
+            Relationship(id_, from_id, to_id, type_, row["description"], (ChunkId(row["chunk_id"]),))
+        )
+    return {
+        key: Contribution(
+            tuple(sorted(entities[key], key=lambda entity: entity.id)),
+            tuple(sorted(relationships[key], key=lambda relationship: relationship.id)),
+        )
+        for key in chunk_keys
+    }
