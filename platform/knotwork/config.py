@@ -25,7 +25,8 @@ class Settings(BaseSettings):
     )
 
     first_key: SecretStr | None = Field(
-        None, description="Secret of the first API key, `kw_` and at least 32 characters; made while no key exists."
+        default=None,
+        description="Secret of the first API key, `kw_` and at least 32 characters; made while no key exists.",
     )
 
     neo4j_uri: str | None = Field(default=None, description="Bolt URI of your own Neo4j; unset: the embedded one.")
