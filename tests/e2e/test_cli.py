@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from support.command_line import SAMPLES, CommandLine
+from support.command_line import SAMPLES, TIMEOUT_S, CommandLine
 
 pytestmark = pytest.mark.neo4j
 
@@ -149,6 +152,33 @@ def test_a_bad_file_is_named_and_the_rest_goes_on(cli: CommandLine, folder: Path
     assert [problem["id"] for problem in result.document["problems"]] == ["a-binary.txt"]
     assert result.document["problems"][0]["code"] == "unsupported_document"
     assert "failed: a-binary.txt: " in cli.run("ingest", str(folder), "--type", "mixed", code=1).err
+
+
+def test_ctrl_c_stops_sending_and_loses_nothing_that_was_sent(cli: CommandLine, folder: Path) -> None:
+    rows = 1000
+    (folder / "many.jsonl").write_text(
+        "\n".join(json.dumps({"id": f"{n:04}", "text": f"Row {n}."}) for n in range(rows))
+    )
+
+    def indexed() -> int:
+        return len(cli.run("sources", "list", "--type", "many", "--json").document["items"])
+
+    sending = cli.start("ingest", str(folder), "--type", "many", "--no-graph", "--json")
+    while not indexed():
+        assert sending.poll() is None
+    os.kill(sending.pid, signal.SIGINT)
+    out, err = sending.communicate(timeout=TIMEOUT_S)
+
+    assert sending.returncode == 130
+    told = json.loads(out)["sources"]
+    assert told["sent"] + told["not_sent"] == rows
+    assert told["sent"] == told["indexed"] + told["pending"]
+    assert told["not_sent"] > 0
+    assert "stopping: nothing more is sent" in err
+    deadline = time.monotonic() + TIMEOUT_S
+    while indexed() < told["sent"]:
+        assert time.monotonic() < deadline
+    assert indexed() == told["sent"]
 
 
 def test_prune_deletes_what_is_gone_from_this_folder_and_nothing_else(cli: CommandLine, folder: Path) -> None:

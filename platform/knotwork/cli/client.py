@@ -12,6 +12,7 @@ from urllib.parse import quote
 import httpx
 
 TIMEOUT_S = 90.0  # above the service's own limit of a query, so that its answer arrives
+UPLOAD_TIMEOUT_S = 600.0  # a large document waits its turn to be parsed before it is accepted
 CONNECTIONS = 160
 EVENT_SILENCE_S = 60.0  # the service sends a comment every 15 s
 PAGE = 100
@@ -80,7 +81,7 @@ class Client:
         return await self._json("POST", path, json=body)
 
     async def put(self, path: str, body: object) -> Json:
-        return await self._json("PUT", path, json=body)
+        return await self._json("PUT", path, json=body, timeout=UPLOAD_TIMEOUT_S)
 
     async def delete(self, path: str) -> Json:
         return await self._json("DELETE", path)
@@ -111,7 +112,11 @@ class Client:
             fields: Form fields: metadata, auth_subjects, graph, title.
         """
         file = (name, data, "application/octet-stream")
-        return (await self._json("PUT", source_path(type_, id_), files={"file": file}, data=dict(fields)))["job"]
+        return (
+            await self._json(
+                "PUT", source_path(type_, id_), files={"file": file}, data=dict(fields), timeout=UPLOAD_TIMEOUT_S
+            )
+        )["job"]
 
     async def delete_source(self, type_: str, id_: str) -> None:
         """Delete a source; it is gone when this returns."""

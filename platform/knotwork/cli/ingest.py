@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -120,7 +120,7 @@ def send_plan(session: Session, plan: Plan, said: Said, *, prune: bool = False) 
         report.problems.extend(plan.problems)
         records = _records(session, plan, said)
         for record in records:
-            record.update(added=_files_of(record, plan.items, report.finished))
+            record.update(added=_files_of(record, plan.items, report.accepted))
         pruned = await _prune(client, records, plan, report) if prune and not interrupted else []
         return report, pruned, interrupted
 
@@ -132,7 +132,7 @@ def summary(report: Report, pruned: Sequence[str], *, interrupted: bool, elapsed
     done = len(report.finished)
     return {
         "sources": {
-            "sent": report.sent,
+            "sent": len(report.accepted),
             "indexed": done,
             "unchanged": report.unchanged,
             "failed": len(report.problems),
@@ -235,11 +235,11 @@ def _records(session: Session, plan: Plan, said: Said) -> list[RootRecord]:
     return [RootRecord(session.home, session.tenant, said.source_type, root) for root in roots]
 
 
-def _files_of(record: RootRecord, items: Sequence[Item], finished: Mapping[str, object]) -> dict[str, str]:
+def _files_of(record: RootRecord, items: Sequence[Item], accepted: Collection[str]) -> dict[str, str]:
     return {
         item.id: item.place.file
         for item in items
-        if item.place is not None and item.place.root == record.root and item.id in finished
+        if item.place is not None and item.place.root == record.root and item.id in accepted
     }
 
 

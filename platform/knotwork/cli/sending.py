@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from knotwork.cli.client import Client, Json, Refused, Unreachable, source_path
+from knotwork.cli.client import Client, Json, Refused, source_path
 from knotwork.cli.output import Progress
 from knotwork.cli.plan import BytesItem, FileItem, Item, Problem, RowItem
 from knotwork.domain.normalise import clean_text
@@ -32,7 +32,7 @@ class Said:
 class Report:
     """What became of the sources sent."""
 
-    sent: int = 0  # accepted by the service, so that they are indexed whatever happens to us
+    accepted: set[str] = field(default_factory=set[str])  # source ids that the service sees through without us
     finished: dict[str, Json] = field(default_factory=dict[str, Json])  # source id → result of its job
     chunks: int = 0  # that the finished sources have now
     problems: list[Problem] = field(default_factory=list[Problem])
@@ -42,7 +42,7 @@ class Report:
     @property
     def pending(self) -> int:
         """Accepted sources whose end was not waited for."""
-        return self.sent - len(self.finished) - self.failed_runs
+        return len(self.accepted) - len(self.finished) - self.failed_runs
 
     def total(self, name: str) -> int:
         """Sum of a field of the results, of their graph part for a name with `graph.` before it."""
@@ -91,8 +91,8 @@ class Sender:
                         self.report.left = self._total - position
                         break
                     group.create_task(self._one(item))
-        except* Unreachable as errors:
-            raise errors.exceptions[0] from None
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None  # one stands for all: they have one cause
         return self.report
 
     async def _one(self, item: Item) -> None:
@@ -102,7 +102,7 @@ class Sender:
                     self.report.left += 1
                     return
                 job = await self._put(item)
-                self.report.sent += 1
+                self.report.accepted.add(item.id)
             await self._unless_stopped(self._follow(item, job))
         except Refused as refusal:
             self.report.problems.append(Problem(item.id, refusal.code, str(refusal)))
