@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from knotwork.cli.output import plural
 from knotwork.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def status(session: Session) -> None:
         session.output.document(report)
         return
     parts: Json = {f"part {name}": part["detail"] for name, part in report.pop("parts", {}).items()}
-    counts = ", ".join(plural(count, name.removesuffix("s"), name) for name, count in report.pop("counts", {}).items())
+    counts = ", ".join(f"{count:,} {name}" for name, count in report.pop("counts", {}).items())
     report |= parts | ({f"tenant {session.tenant}": counts} if counts else {})
     session.output.facts({name.replace("_", " "): value for name, value in report.items() if value is not None})
 
