@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types unit fmt lock bench clean
+.PHONY: demo test lint types unit fmt docs lock clean
 demo: $(STAMP)
 	@$(BIN)/knotwork demo $(ARGS)
 
@@ -24,6 +24,9 @@ unit: $(STAMP)
 fmt: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(STAMP)
+	$(BIN)/python docs/make_reference.py
 
 # The tested set of dependencies; pyproject.toml has the ranges.
 lock:

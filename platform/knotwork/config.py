@@ -14,7 +14,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="KNOTWORK_", frozen=True, extra="ignore")
 
     home: Path = Field(
-        default=Path(".knotwork"), description="Folder of everything stored: databases, logs, downloads' pointers."
+        default=Path(".knotwork"), description="Folder of everything stored: databases, logs, pointers of downloads."
     )
     host: str = Field(
         default="127.0.0.1", description="Address the service listens on; loopback unless API keys exist."

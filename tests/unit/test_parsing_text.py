@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import codecs
 import random
-from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knotwork.adapters.parsing.file_parser import FileParser
 from knotwork.adapters.parsing.registry import PARSERS, TEXT, WORD, detect, parse_bytes
 from knotwork.errors import InvalidInput, UnsupportedDocument
-from knotwork.ports.parser import Parser
 
 CHINESE = "人工智能是计算机科学的一个分支。它企图了解智能的实质，并生产出一种新的智能机器。"
 JAPANESE = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。"
@@ -117,16 +114,3 @@ def test_any_bytes_give_a_text_with_sorted_offsets_or_a_named_refusal(data: byte
     assert parsed.headings == tuple(sorted(parsed.headings))
     assert all(parsed.text.startswith(heading.text, heading.start) for heading in parsed.headings)
     assert parse_bytes(data, "any", media_type)[0] == parsed
-
-
-async def test_the_file_parser_answers_the_same_from_a_thread_and_from_a_process() -> None:
-    data = b"# Guide\n\nA retry budget."
-    in_thread = await FileParser().parse(data, name="a.md")
-    with ProcessPoolExecutor(1) as pool:
-        parser = FileParser(pool)
-        assert isinstance(parser, Parser)
-        assert await parser.parse(data, name="a.md") == in_thread
-        with pytest.raises(UnsupportedDocument):
-            await parser.parse(b"\x89PNG", name="a.txt")
-    assert in_thread.media_type == "text/markdown"
-    assert in_thread.text.headings[0].text == "Guide"
