@@ -22,7 +22,6 @@ ALLOWED = {
     "adapters": {"domain", "ports", "errors", "run_ids", "config"},
     "bootstrap": {"domain", "ports", "services", "adapters", "config", "errors", "skills"},
     "api": {"domain", "ports", "services", "bootstrap", "config", "errors", "run_ids", "skills"},
-    "__main__": {"cli"},
     "cli": {"domain", "config", "errors", "api", "services", "adapters", "bootstrap", "skills"},
     "__main__": {"cli"},
 }
