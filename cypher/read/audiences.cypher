@@ -3,4 +3,4 @@
 // Returns:     a row {key, subjects} per audience.
 UNWIND $keys AS key
 MATCH (a:Audience {key: key})
-RETURN a.key AS key, a.subjects AS subjects
+RETURN collect({key: a.key, subjects: a.subjects}) AS rows

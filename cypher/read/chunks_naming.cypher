@@ -12,4 +12,4 @@ CALL (e) {
   WITH chunk ORDER BY coalesce(chunk.order_id, chunk.id) LIMIT $limit
   RETURN collect(chunk.id) AS chunks
 }
-RETURN e.id AS id, chunks
+RETURN collect({id: e.id, chunks: chunks}) AS rows

@@ -6,4 +6,4 @@ CALL (embedding_key) {
   MATCH (c:Chunk {tenant: $tenant, embedding_key: embedding_key})
   RETURN c.id AS chunk_id ORDER BY coalesce(c.order_id, c.id) LIMIT 1
 }
-RETURN embedding_key, chunk_id
+RETURN collect({embedding_key: embedding_key, chunk_id: chunk_id}) AS rows

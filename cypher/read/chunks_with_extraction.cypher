@@ -8,4 +8,4 @@ CALL (extraction_key) {
   RETURN c.id AS chunk_id
   ORDER BY coalesce(c.order_id, c.id) LIMIT 1
 }
-RETURN chunk_id
+RETURN collect({chunk_id: chunk_id}) AS rows

@@ -4,4 +4,4 @@
 UNWIND $keys AS key
 MATCH (e:Entity {key: key})
 WHERE e.seen_audiences IS NOT NULL
-RETURN e.id AS id, e.seen_audiences AS audiences
+RETURN collect({id: e.id, audiences: e.seen_audiences}) AS rows

@@ -6,4 +6,4 @@ UNWIND $names AS name
 MATCH (e:Entity {tenant: $tenant, name_key: name})
 USING INDEX e:Entity(tenant, name_key, id)
 WHERE e.id IS NOT NULL  // the index is of use only when all its properties are asked for
-RETURN e.key AS key
+RETURN collect({key: e.key}) AS rows

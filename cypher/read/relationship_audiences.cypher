@@ -3,4 +3,4 @@
 // Returns:     a row {id, audiences} per relationship that exists.
 UNWIND $keys AS key
 MATCH ()-[r:RELATES {key: key}]->()
-RETURN r.id AS id, r.seen_audiences AS audiences
+RETURN collect({id: r.id, audiences: r.seen_audiences}) AS rows

@@ -12,4 +12,5 @@ CALL (e) {
   RETURN r.key AS relationship, weight, coalesce(r.order_id, r.id) AS place
   ORDER BY weight DESC, place LIMIT $limit
 }
-RETURN DISTINCT relationship AS key
+WITH DISTINCT relationship AS key
+RETURN collect({key: key}) AS rows

@@ -14,4 +14,5 @@ CALL (r) {
   RETURN count(said) AS weight, collect(DISTINCT said.description) AS descriptions, collect(chunk.id)[..$chunk_limit] AS chunks
 }
 WITH a, b, r, weight, descriptions, chunks WHERE weight > 0
-RETURN r.id AS id, r.type AS type, a.id AS from_id, b.id AS to_id, weight, descriptions, chunks
+RETURN collect({id: r.id, type: r.type, from_id: a.id, to_id: b.id, weight: weight,
+  descriptions: descriptions, chunks: chunks}) AS rows

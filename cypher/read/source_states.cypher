@@ -7,4 +7,4 @@ CALL (s) {
   MATCH (s)-[:HAS_CHUNK]->(c:Chunk)
   RETURN collect(properties(c)) AS chunks
 }
-RETURN properties(s) AS source, chunks
+RETURN collect({source: properties(s), chunks: chunks}) AS rows

@@ -3,4 +3,4 @@
 // Returns:     a row {key} per audience.
 MATCH (a:Audience {tenant: $tenant})
 WHERE any(subject IN a.subjects WHERE subject IN $subjects)
-RETURN a.key AS key
+RETURN collect({key: a.key}) AS rows

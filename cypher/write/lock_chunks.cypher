@@ -6,5 +6,5 @@
 UNWIND $rows AS row
 MATCH (c:Chunk {key: row.key})
 SET c.key = row.key
-RETURN row.key AS key, c.audience AS audience, c.extraction_key AS extraction_key,
-       c.extraction_state AS state
+RETURN collect({key: row.key, audience: c.audience, extraction_key: c.extraction_key,
+  state: c.extraction_state}) AS rows

@@ -7,6 +7,6 @@
 UNWIND $rows AS row
 MERGE (e:Entity {key: row.key})
 ON CREATE SET e.tenant = $tenant, e.id = row.id, e.type = row.type, e.name_key = row.name_key, e:$(row.label)
-SET e.key = row.key
-RETURN row.key AS key, e.id IS NULL AS gone, e.seen_audiences AS audiences, e.seen_counts AS counts,
-       e.seen_names AS names, e.seen_descriptions AS descriptions
+ON MATCH SET e.key = row.key
+RETURN collect({key: row.key, gone: e.id IS NULL, audiences: e.seen_audiences, counts: e.seen_counts,
+  names: e.seen_names, descriptions: e.seen_descriptions}) AS rows

@@ -7,7 +7,8 @@
 UNWIND $rows AS row
 MERGE (f:Fact {key: row.key})
 ON CREATE SET f.tenant = $tenant, f.id = row.id
-SET f.key = row.key
+ON MATCH SET f.key = row.key
 WITH row, f.id IS NULL AS gone
 OPTIONAL MATCH ()-[r:RELATES {key: row.key}]->()
-RETURN row.key AS key, gone, r.seen_audiences AS audiences, r.seen_counts AS counts, r.seen_descriptions AS descriptions
+RETURN collect({key: row.key, gone: gone, audiences: r.seen_audiences, counts: r.seen_counts,
+  descriptions: r.seen_descriptions}) AS rows

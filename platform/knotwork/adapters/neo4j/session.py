@@ -27,11 +27,16 @@ class Transaction:
         self._tx = tx
 
     async def rows(self, name: str, **parameters: object) -> list[Row]:
-        """Run a statement and return its rows."""
+        """Run a statement and return its rows.
+
+        A statement that may have many rows gives them as one list, `rows`: the driver waits twice on its socket for
+        each record, which cost 0.15 ms a row and more than Neo4j's own work on them.
+        """
         # LiteralString guards against statements made of values; ours come from files shipped with the code.
         result = await self._tx.run(cast("LiteralString", statement(name)), parameters)
-        keys = result.keys()
-        return [dict(zip(keys, record.values(), strict=True)) async for record in result]
+        keys = list(result.keys())
+        found: list[Row] = [dict(zip(keys, record.values(), strict=True)) async for record in result]
+        return found[0]["rows"] if keys == ["rows"] else found
 
     async def rows_of(self, name: str, batch: str, values: Sequence[object], **parameters: object) -> list[Row]:
         """Run a statement on `values` in batches, given as parameter `batch`; all rows, in order."""
