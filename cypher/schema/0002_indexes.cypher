@@ -6,6 +6,7 @@ CREATE INDEX fact_id IF NOT EXISTS FOR (n:Fact) ON (n.tenant, n.id);
 CREATE INDEX source_order IF NOT EXISTS FOR (n:Source) ON (n.tenant, n.type, n.id);
 CREATE INDEX chunk_embedding IF NOT EXISTS FOR (n:Chunk) ON (n.tenant, n.embedding_key);
 CREATE INDEX chunk_extraction IF NOT EXISTS FOR (n:Chunk) ON (n.tenant, n.extraction_key);
+CREATE INDEX chunk_failed IF NOT EXISTS FOR (n:Chunk) ON (n.tenant, n.failed_id);
 CREATE INDEX source_text_tenant IF NOT EXISTS FOR (n:SourceText) ON (n.tenant);
 CREATE INDEX community_tenant IF NOT EXISTS FOR (n:Community) ON (n.tenant);
 CREATE INDEX skill_tenant IF NOT EXISTS FOR (n:Skill) ON (n.tenant);

@@ -49,6 +49,7 @@ from knotwork.services.local import LocalRetriever
 from knotwork.services.retrieve import HybridRetriever, KeywordRetriever, Retrieval, SemanticRetriever
 from knotwork.services.sources import Sources
 from knotwork.services.tenants import Tenants
+from knotwork.services.upkeep import Upkeep
 from knotwork.services.vector_sync import VectorSync
 
 log = structlog.get_logger()
@@ -90,6 +91,7 @@ class Platform:
     access: Access
     tenants: Tenants
     sources: Sources
+    upkeep: Upkeep
     citations: Citations
     exploration: Exploration
     health: Health
@@ -181,6 +183,7 @@ async def open_platform(
             access=access,
             tenants=Tenants(catalogue=catalogue, vectors=vectors, intake=intake),
             sources=Sources(catalogue=catalogue, ledger=ledger, intake=intake),
+            upkeep=Upkeep(catalogue=catalogue, intake=intake),
             citations=Citations(catalogue=catalogue, vectors=vectors),
             exploration=Exploration(graph),
             health=Health(

@@ -9,7 +9,16 @@ import pytest
 
 from knotwork.adapters.neo4j.embedded import Neo4jAddress
 from knotwork.adapters.neo4j.session import Neo4jSession
-from knotwork.domain.catalogue import AcceptedRun, ExtractionState, Run, RunKind, TenantSettings
+from knotwork.domain.catalogue import (
+    UNKNOWN_FAILURE,
+    AcceptedRun,
+    ExtractionFailure,
+    ExtractionState,
+    FailedChunk,
+    Run,
+    RunKind,
+    TenantSettings,
+)
 from knotwork.domain.filters import parse_filter
 from knotwork.domain.ids import content_hash
 from knotwork.domain.model import EVERYONE, Heading, PageStart, ParsedText, SourceRef, TenantId
@@ -22,6 +31,7 @@ from support.stores import (
     Stores,
     chunk_of,
     doc,
+    failed,
     memory_stores,
     neo4j_session,
     neo4j_stores,
@@ -262,6 +272,53 @@ class CatalogueContract:
         chunks = await put(stores, tenant, "a.md", texts)
         state = (await stores.catalogue.states(tenant, [doc("a.md")]))[doc("a.md")]
         assert [chunk.id for chunk in state.chunks] == chunks
+
+    # Failed chunks
+
+    async def test_a_failed_chunk_is_listed_with_its_last_error_until_it_is_read(
+        self, stores: Stores, tenant: TenantId
+    ) -> None:
+        a, b = await put(stores, tenant, "a.md", ["one", "two"])
+        first, last = ExtractionFailure("model_failed", "time-out"), ExtractionFailure("model_refused", "' ` 😀")
+        await stores.graph.put_evidence(tenant, [replace(failed(b), failure=first), says(a, "Ada")])
+        assert await stores.catalogue.failed_chunks(tenant, view=ALL) == [FailedChunk(b, doc("a.md"), 1, 1, first)]
+        await stores.graph.put_evidence(tenant, [replace(failed(b), failure=last)])
+        assert await stores.catalogue.failed_chunks(tenant, view=ALL) == [FailedChunk(b, doc("a.md"), 1, 2, last)]
+        assert (await stores.graph.evidence(tenant, [b]))[b].failure == last
+        await stores.graph.put_evidence(tenant, [failed(b, "another-key")])
+        assert await stores.catalogue.failed_chunks(tenant, view=ALL) == [
+            FailedChunk(b, doc("a.md"), 1, 1, UNKNOWN_FAILURE)
+        ]
+        await stores.graph.put_evidence(tenant, [says(b, "Bob", key="another-key")])
+        assert await stores.catalogue.failed_chunks(tenant, view=ALL) == []
+        assert (await stores.graph.evidence(tenant, [b]))[b].failure is None
+
+    async def test_what_is_taken_back_or_removed_is_no_failure_any_more(self, stores: Stores, tenant: TenantId) -> None:
+        a, b = await put(stores, tenant, "a.md", ["one", "two"])
+        await stores.graph.put_evidence(tenant, [failed(a), failed(b)])
+        await stores.graph.remove_evidence(tenant, [a])
+        await stores.graph.remove_chunks(tenant, [b])
+        assert await stores.catalogue.failed_chunks(tenant, view=ALL) == []
+        await stores.graph.put_evidence(tenant, [failed(a)])
+        assert [one.attempts for one in await stores.catalogue.failed_chunks(tenant, view=ALL)] == [1]
+
+    async def test_failed_chunks_come_in_pages_by_id_as_a_view_shows_them(
+        self, stores: Stores, tenant: TenantId
+    ) -> None:
+        names = ["\U0001f600.md", "\uffee.md", "b.md", "a.md"]
+        for name in names:
+            subjects = ["user:ana"] if name == "a.md" else ["group:sre"]
+            chunks = await put(stores, tenant, name, ["one", "two"], subjects=subjects)
+            await stores.graph.put_evidence(tenant, [failed(chunk) for chunk in chunks])
+        found: list[FailedChunk] = []
+        while page := await stores.catalogue.failed_chunks(
+            tenant, view=ALL, after=found[-1].chunk_id if found else None, limit=3
+        ):
+            found += page
+        assert len(found) == 8
+        assert [one.chunk_id for one in found] == sorted(one.chunk_id for one in found)
+        assert {one.source.id for one in await stores.catalogue.failed_chunks(tenant, view=ANA)} == {"a.md"}
+        assert await stores.catalogue.failed_chunks(new_tenant(), view=ALL) == []
 
 
 class TestMemoryCatalogue(CatalogueContract):

@@ -32,7 +32,13 @@ SCANS = {
     "DirectedRelationshipIndexScan",
     "UndirectedRelationshipIndexScan",
 }
-IN_INDEX_ORDER = ["read/entity_keys_by_prefix", "read/export_entities", "read/export_relationships", "read/sources"]
+IN_INDEX_ORDER = [
+    "read/failed_chunks",
+    "read/entity_keys_by_prefix",
+    "read/export_entities",
+    "read/export_relationships",
+    "read/sources",
+]
 SORTS = {"Sort", "PartialSort", "Top", "PartialTop"}
 # MERGE (c)-[m:MENTIONS]->(e) between nodes found by key is safe under their locks; these are the only types so merged.
 MERGED_BETWEEN_KEYS = {"MENTIONS", "ASSERTS", "HAS_CHUNK", "HAS_TEXT", "NEXT"}

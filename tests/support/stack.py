@@ -38,6 +38,7 @@ from knotwork.services.index import Indexer
 from knotwork.services.intake import Intake
 from knotwork.services.local import LocalRetriever
 from knotwork.services.retrieve import HybridRetriever, KeywordRetriever, Retrieval, SemanticRetriever
+from knotwork.services.upkeep import Upkeep
 from knotwork.services.vector_sync import VectorSync
 
 Port = TypeVar("Port")
@@ -109,6 +110,7 @@ class Stack:
     embedder: HashEmbedder
     extractors: Switchable
     intake: Intake
+    upkeep: Upkeep
     retrieval: Retrieval
     sync: VectorSync
     calls: Calls
@@ -211,7 +213,20 @@ def build_stack(
             Mode.LOCAL: LocalRetriever(graph, stores.vectors, embedder),
         }
     )
-    return Stack(tenant, catalogue, ledger, graph, stores.vectors, embedder, extractors, intake, retrieval, sync, calls)
+    return Stack(
+        tenant,
+        catalogue,
+        ledger,
+        graph,
+        stores.vectors,
+        embedder,
+        extractors,
+        intake,
+        Upkeep(catalogue=catalogue, intake=intake),
+        retrieval,
+        sync,
+        calls,
+    )
 
 
 @asynccontextmanager

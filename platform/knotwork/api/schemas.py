@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from knotwork.domain.catalogue import IndexResult, Run, RunState, TenantSettings
+from knotwork.domain.catalogue import FailedChunk, IndexResult, Run, RunState, TenantSettings
 from knotwork.domain.graph_views import EntityView, MentionView, RelationshipView
 from knotwork.domain.model import Heading, Passage, Source, SourceRef
 from knotwork.domain.retrieval import MAX_TOP_K, Mode
@@ -166,6 +166,35 @@ class JobAnswer(BaseModel):
 class JobPage(BaseModel):
     items: list[Job]
     next: str | None = Field(description="Pass it as `after` for the next page; null: this is the last.")
+
+
+class FailureOut(BaseModel):
+    """A chunk whose extraction failed."""
+
+    chunk_id: str
+    source: SourceName
+    index: int = Field(description="Its position in the source, from 0.")
+    attempts: int = Field(description="How often it failed under the present extractor.")
+    error: JobError
+
+    @classmethod
+    def of(cls, chunk: FailedChunk) -> Self:
+        return cls(
+            chunk_id=chunk.chunk_id,
+            source=SourceName.of(chunk.source),
+            index=chunk.index,
+            attempts=chunk.attempts,
+            error=JobError(code=chunk.failure.code, message=chunk.failure.message),
+        )
+
+
+class FailurePage(BaseModel):
+    items: list[FailureOut]
+    next: str | None = Field(description="Pass it as `after` for the next page; null: this is the last.")
+
+
+class Queued(BaseModel):
+    queued: int = Field(description="Sources queued; those that wait already are not counted.")
 
 
 class QueryBody(Body):

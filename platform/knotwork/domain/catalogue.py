@@ -52,13 +52,36 @@ class SourceState:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtractionFailure:
+    """Why a chunk could not be read: a stable code, and words for people."""
+
+    code: str
+    message: str
+
+
+UNKNOWN_FAILURE = ExtractionFailure("unknown", "it failed elsewhere, and why is not recorded")  # of an import
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one chunk contributes under one extraction key."""
+    """What one chunk contributes under one extraction key; `failure` says why nothing, where the state is FAILED."""
 
     chunk_id: ChunkId
     extraction_key: str
     state: ExtractionState
     contribution: Contribution
+    failure: ExtractionFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedChunk:
+    """A chunk whose extraction failed: how often under its present key, and why the last time."""
+
+    chunk_id: ChunkId
+    source: SourceRef
+    index: int  # position in the source, from 0
+    attempts: int
+    failure: ExtractionFailure
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from knotwork.domain.catalogue import SourceState, StoredChunk, TenantSettings
+from knotwork.domain.catalogue import FailedChunk, SourceState, StoredChunk, TenantSettings
 from knotwork.domain.model import ChunkId, ParsedText, Source, SourceRef, TenantId
 from knotwork.ports.vector_store import View
 
@@ -76,4 +76,10 @@ class Catalogue(Protocol):
 
     async def counts(self, tenant: TenantId) -> Mapping[str, int]:
         """How many sources, chunks, entities and relationships the tenant has."""
+        ...
+
+    async def failed_chunks(
+        self, tenant: TenantId, *, view: View, after: ChunkId | None = None, limit: int = 100
+    ) -> list[FailedChunk]:
+        """A page of the chunks of visible sources whose extraction failed, by chunk id, after `after`."""
         ...

@@ -37,7 +37,8 @@ class GraphStore(Protocol):
         All or nothing for up to 500 chunks; more are written in several such parts.
 
         A chunk that has evidence under the same key is passed over, unless its extraction failed then: a repeated call
-        changes nothing. Of several pieces of evidence of one chunk the last counts.
+        changes nothing. Of several pieces of evidence of one chunk the last counts. A failure is kept with the chunk,
+        and how often it failed under that key, until the chunk is read (`Catalogue.failed_chunks`).
 
         Raises:
             InvalidInput: a contribution is not as `checked_evidence` (domain/evidence.py) wants it.

@@ -12,6 +12,7 @@ import structlog
 
 from knotwork.domain.catalogue import (
     Evidence,
+    ExtractionFailure,
     ExtractionState,
     GraphResult,
     Run,
@@ -20,7 +21,9 @@ from knotwork.domain.catalogue import (
 )
 from knotwork.domain.inputs import extraction_key
 from knotwork.domain.model import NO_USAGE, Chunk, ChunkId, Contribution, Source, TenantId, Usage
+from knotwork.domain.normalise import clean_text
 from knotwork.domain.sanitise import sanitise_extraction
+from knotwork.errors import ModelFailed, PlatformError
 from knotwork.ports.catalogue import Catalogue
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.models import ExtractionInput, Extractor
@@ -31,6 +34,9 @@ log = structlog.get_logger()
 # Chunks read before their evidence is stored, where reading costs nothing but time. Answers of a model are stored
 # before the next are asked for, so that a crash costs no more calls than were under way.
 SLICE_CHUNKS = 128
+
+REASON_CHARS = 500  # of an error kept with the chunk, at most
+NOT_JSON = ExtractionFailure(ModelFailed.code, "the extractor's answer is not JSON")
 
 
 class Extractors(Protocol):
@@ -186,15 +192,20 @@ async def _extract(extractor: Extractor, one: Due) -> Answer:
     try:
         extraction = await extractor.extract(question)
     except Exception as error:  # noqa: BLE001 - whatever an extractor does, the chunk stays findable and is named
-        log.warning("extraction_failed", chunk=chunk.id, extractor=extractor.id, reason=str(error))
-        return Answer(Evidence(chunk.id, one.key, ExtractionState.FAILED, Contribution()), called=True)
+        code = error.code if isinstance(error, PlatformError) else PlatformError.code
+        failure = ExtractionFailure(code, clean_text(str(error))[:REASON_CHARS])
+        log.warning("extraction_failed", chunk=chunk.id, extractor=extractor.id, code=code, reason=failure.message)
+        return Answer(_failed(one, failure), called=True)
     if not isinstance(extraction.raw, dict | list):
-        log.warning("extraction_failed", chunk=chunk.id, extractor=extractor.id, reason="the answer is not JSON")
-        evidence = Evidence(chunk.id, one.key, ExtractionState.FAILED, Contribution())
-        return Answer(evidence, extraction.usage, called=True)
+        log.warning("extraction_failed", chunk=chunk.id, extractor=extractor.id, reason=NOT_JSON.message)
+        return Answer(_failed(one, NOT_JSON), extraction.usage, called=True)
     contribution = sanitise_extraction(chunk.id, extraction.raw)
     state = ExtractionState.DONE if contribution.entities else ExtractionState.EMPTY
     return Answer(Evidence(chunk.id, one.key, state, contribution), extraction.usage, called=True)
+
+
+def _failed(one: Due, failure: ExtractionFailure) -> Evidence:
+    return Evidence(one.chunk.id, one.key, ExtractionState.FAILED, Contribution(), failure)
 
 
 def _groups(due: Sequence[Due]) -> list[list[Due]]:

@@ -60,6 +60,8 @@ class Intake:
         self._queue: dict[str, tuple[TenantId, Run]] = {}  # of those, the ones that wait, in order of acceptance
         self._busy: set[tuple[TenantId, SourceRef]] = set()
         self._held: Counter[TenantId] = Counter()  # by how many callers of `hold`
+        self._held_all = 0  # by how many callers of `hold_all`
+        self._accepting = asyncio.Lock()
         self._to_accept: list[tuple[TenantId, AcceptedRun, asyncio.Future[None]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Condition()
@@ -121,11 +123,22 @@ class Intake:
         """Bring the graph of every source in line with the tenant's settings; how many sources were queued."""
         count, after = 0, None
         while page := await self._catalogue.sources(tenant, view=View(), after=after, limit=ACCEPT_TOGETHER):
-            for source in page:
-                run = _new_run(RunKind.UPDATE, source.ref, change=SourceChange(), seen_by=source.auth_subjects)
-                await self._accept(tenant, run)
+            await self.look_again(tenant, page)
             count, after = count + len(page), page[-1].ref
         return count
+
+    async def look_again(self, tenant: TenantId, sources: Sequence[Source]) -> list[Run]:
+        """Accept that these stored sources are indexed again: whatever of them is missing, failed or stale is done.
+
+        What is there already costs nothing. A source for which a run waits is passed over, as that run does it.
+        """
+        waiting = {run.ref for owner, run in self._queue.values() if owner == tenant}
+        runs = [
+            _new_run(RunKind.UPDATE, source.ref, change=SourceChange(), seen_by=source.auth_subjects)
+            for source in sources
+            if source.ref not in waiting
+        ]
+        return list(await asyncio.gather(*(self._accept(tenant, run) for run in runs)))
 
     async def drop(self, tenant: TenantId) -> None:
         """Forget the tenant's runs that wait, and return when those under way are over."""
@@ -150,6 +163,19 @@ class Intake:
             yield
         finally:
             self._held[tenant] -= 1
+            await self._tell()
+
+    @asynccontextmanager
+    async def hold_all(self) -> AsyncGenerator[None]:
+        """Have no run of any tenant under way inside the block, and none accepted: requests wait to be recorded."""
+        self._held_all += 1
+        try:
+            async with self._accepting:
+                async with self._changed:
+                    await self._changed.wait_for(lambda: not self._busy)
+                yield
+        finally:
+            self._held_all -= 1
             await self._tell()
 
     @property
@@ -235,7 +261,8 @@ class Intake:
                 by_tenant[tenant].append((accepted, recorded))
             for tenant, members in by_tenant.items():
                 try:
-                    await self._ledger.accept(tenant, [accepted for accepted, _ in members])
+                    async with self._accepting:
+                        await self._ledger.accept(tenant, [accepted for accepted, _ in members])
                 except Exception as error:  # noqa: BLE001 - whatever it is, its callers get it and the next are served
                     for _, recorded in members:
                         if not recorded.done():
@@ -268,7 +295,7 @@ class Intake:
             if batch and (tenant != batch[0][0] or (tenant, run.ref) in blocked):
                 blocked.add((tenant, run.ref))
                 continue
-            if (tenant, run.ref) in blocked or self._held[tenant]:
+            if (tenant, run.ref) in blocked or self._held[tenant] or self._held_all:
                 continue
             size = run.source.size_chars if run.source else 0
             if batch and chars + size > BATCH_CHARS:

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from knotwork.adapters.memory.database import ChunkRow, MemoryDatabase, TenantRows, matches, may_read
-from knotwork.domain.catalogue import ExtractionState, SourceState, StoredChunk, TenantSettings
+from knotwork.domain.catalogue import (
+    UNKNOWN_FAILURE,
+    ExtractionState,
+    FailedChunk,
+    SourceState,
+    StoredChunk,
+    TenantSettings,
+)
 from knotwork.domain.merge import merge_contributions
 from knotwork.domain.model import ChunkId, ParsedText, Source, SourceRef, TenantId
 from knotwork.errors import UnknownTenant
@@ -96,6 +103,18 @@ class MemoryCatalogue:
 
 def _is_visible(source: Source, view: View) -> bool:
     return may_read(source.auth_subjects, view) and matches(source, view.filter)
+
+    async def failed_chunks(
+        self, tenant: TenantId, *, view: View, after: ChunkId | None = None, limit: int = 100
+    ) -> list[FailedChunk]:
+        found = [
+            FailedChunk(row.chunk.id, row.source, row.chunk.index, row.attempts, evidence.failure or UNKNOWN_FAILURE)
+            for row, evidence in self._tenants[tenant].evidence(View())
+            if evidence.state is ExtractionState.FAILED
+            and (after is None or row.chunk.id > after)
+            and _is_visible(self._tenants[tenant].sources[row.source], view)
+        ]
+        return found[:limit]
 
 
 def _with_count(rows: TenantRows, source: Source) -> Source:

@@ -26,6 +26,7 @@ class ChunkRow:
     chunk: StoredChunk
     subjects: tuple[Subject, ...]
     evidence: Evidence | None = None
+    attempts: int = 0  # that failed, under the key of the evidence
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeVar
 
-from knotwork.adapters.memory.database import MemoryDatabase, TenantRows
+from knotwork.adapters.memory.database import ChunkRow, MemoryDatabase, TenantRows
 from knotwork.domain.catalogue import Evidence, ExtractionState, GraphChange
 from knotwork.domain.evidence import checked_evidence
 from knotwork.domain.graph_views import EntityView, MentionView, RelationshipView
@@ -57,7 +57,7 @@ class MemoryGraphStore:
 
         def change() -> None:
             for one in due:
-                rows.chunks[one.chunk_id].evidence = one
+                _put(rows.chunks[one.chunk_id], one)
 
         pruned = _noting_changes(rows, change)
         parts = [one.contribution for one in due]
@@ -182,7 +182,14 @@ class MemoryGraphStore:
 def _is_due(evidence: Evidence, stored: Evidence | None) -> bool:
     if stored is None or stored.extraction_key != evidence.extraction_key:
         return True
-    return stored.state is ExtractionState.FAILED and evidence.state is not ExtractionState.FAILED
+    return stored.state is ExtractionState.FAILED
+
+
+def _put(row: ChunkRow, evidence: Evidence) -> None:
+    again = row.evidence is not None and row.evidence.extraction_key == evidence.extraction_key
+    failures = row.attempts if again else 0
+    row.attempts = failures + 1 if evidence.state is ExtractionState.FAILED else 0
+    row.evidence = evidence
 
 
 def _noting_changes(rows: TenantRows, change: Callable[[], None]) -> int:

@@ -12,7 +12,14 @@ from knotwork.adapters.neo4j.order import order_id
 from knotwork.adapters.neo4j.session import Neo4jSession, Row, Transaction
 from knotwork.adapters.neo4j.texts import pack_text, unpack_text
 from knotwork.adapters.neo4j.views import source_parameters
-from knotwork.domain.catalogue import ExtractionState, SourceState, StoredChunk, TenantSettings
+from knotwork.domain.catalogue import (
+    ExtractionFailure,
+    ExtractionState,
+    FailedChunk,
+    SourceState,
+    StoredChunk,
+    TenantSettings,
+)
 from knotwork.domain.filters import Scalar
 from knotwork.domain.ids import audience_id, source_public_id, storage_key
 from knotwork.domain.model import ChunkId, Metadata, MetadataValue, ParsedText, Source, SourceRef, TenantId
@@ -126,6 +133,23 @@ class Neo4jCatalogue:
 def source_key(tenant: TenantId, ref: SourceRef) -> str:
     """The key of a source's node."""
     return storage_key(tenant, f"source {source_public_id(ref)}")
+    async def failed_chunks(
+        self, tenant: TenantId, *, view: View, after: ChunkId | None = None, limit: int = 100
+    ) -> list[FailedChunk]:
+        start = order_id(after) or after if after else ""
+        parameters = source_parameters(view)
+        rows = await self._session.rows("read/failed_chunks", tenant=tenant, after=start, limit=limit, **parameters)
+        return [
+            FailedChunk(
+                ChunkId(row["id"]),
+                SourceRef(row["source_type"], row["source_id"]),
+                row["index"],
+                row["attempts"],
+                ExtractionFailure(row["error_code"], row["error"]),
+            )
+            for row in rows
+        ]
+
 
 
 def source_values(tenant: TenantId, source: Source) -> dict[str, object]:

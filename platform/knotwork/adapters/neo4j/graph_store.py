@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from knotwork.adapters.neo4j.evidence import EvidenceChange, Outcome
 from knotwork.adapters.neo4j.graph_reads import Neo4jGraphReads
+from knotwork.adapters.neo4j.order import order_id
 from knotwork.adapters.neo4j.session import Row, Transaction
-from knotwork.domain.catalogue import Evidence, ExtractionState, GraphChange
+from knotwork.domain.catalogue import UNKNOWN_FAILURE, Evidence, ExtractionFailure, ExtractionState, GraphChange
 from knotwork.domain.damage import contribution_seal
 from knotwork.domain.evidence import checked_evidence
 from knotwork.domain.ids import audience_id, split_entity_id, split_relationship_id, storage_key
@@ -104,7 +105,11 @@ class Neo4jGraphStore(Neo4jGraphReads):
             said = await contributions_of(tx, [row["key"] for row in read])
             return {
                 id_of[row["key"]]: Evidence(
-                    id_of[row["key"]], row["extraction_key"], ExtractionState(row["state"]), said[row["key"]]
+                    id_of[row["key"]],
+                    row["extraction_key"],
+                    ExtractionState(row["state"]),
+                    said[row["key"]],
+                    ExtractionFailure(row["error_code"], row["error"]) if row["error_code"] else None,
                 )
                 for row in read
             }
@@ -162,17 +167,22 @@ class Neo4jGraphStore(Neo4jGraphReads):
 
 
 def _is_due(evidence: Evidence, stored: Row) -> bool:
-    failed_before = stored["state"] == ExtractionState.FAILED and evidence.state is not ExtractionState.FAILED
-    return stored["extraction_key"] != evidence.extraction_key or failed_before
+    return stored["extraction_key"] != evidence.extraction_key or stored["state"] == ExtractionState.FAILED
 
 
 def mark_row(chunk_key: str, evidence: Evidence | None) -> dict[str, object]:
     """A row of write/mark_chunks; None: no evidence."""
+    failure: ExtractionFailure | None = None
+    if evidence and evidence.state is ExtractionState.FAILED:
+        failure = evidence.failure or UNKNOWN_FAILURE
     return {
         "key": chunk_key,
         "extraction_key": evidence.extraction_key if evidence else None,
         "extraction_state": (evidence.state if evidence else ExtractionState.NONE).value,
         "evidence_seal": contribution_seal(evidence.contribution) if evidence else None,
+        "failed_id": (order_id(evidence.chunk_id) or evidence.chunk_id) if evidence and failure else None,
+        "error_code": failure.code if failure else None,
+        "error": failure.message if failure else None,
     }
 
 
