@@ -52,7 +52,7 @@ class LedgerContract:
         ]
         await stores.ledger.accept(tenant, [AcceptedRun(runs[0], PARSED), *map(AcceptedRun, runs[1:])])
         assert [await stores.ledger.run(tenant, run.id) for run in runs] == runs
-        assert [await stores.ledger.text(tenant, run.id) for run in runs] == [PARSED, None, None]
+        assert await stores.ledger.texts(tenant, [run.id for run in runs]) == {runs[0].id: PARSED}
         await stores.ledger.accept(tenant, [])
 
     async def test_an_unknown_tenant_accepts_nothing(self, stores: Stores) -> None:
@@ -60,7 +60,7 @@ class LedgerContract:
         with pytest.raises(UnknownTenant):
             await stores.ledger.accept(tenant, [AcceptedRun(run, PARSED)])
         assert await stores.ledger.run(tenant, run.id) is None
-        assert await stores.ledger.text(tenant, run.id) is None
+        assert await stores.ledger.texts(tenant, [run.id]) == {}
 
     async def test_progress_is_recorded(self, stores: Stores, tenant: TenantId) -> None:
         run, other = index_run(), index_run("b.md")
@@ -69,7 +69,7 @@ class LedgerContract:
             run = replace(run, step=step, state=RunState.RUNNING)
             await stores.ledger.record(tenant, [run])
             assert await stores.ledger.run(tenant, run.id) == run
-            assert await stores.ledger.text(tenant, run.id) == PARSED
+            assert await stores.ledger.texts(tenant, [run.id]) == {run.id: PARSED}
         assert await stores.ledger.run(tenant, other.id) == other
         await stores.ledger.record(tenant, [])
 
@@ -85,7 +85,7 @@ class LedgerContract:
             for one in (run, update)
         ]
         await stores.ledger.record(tenant, over)
-        assert await stores.ledger.text(tenant, run.id) is None
+        assert await stores.ledger.texts(tenant, [run.id]) == {}
         for one in over:
             assert await stores.ledger.run(tenant, one.id) == replace(one, source=None, change=None)
 
@@ -98,15 +98,15 @@ class LedgerContract:
         await stores.ledger.accept(tenant, both)
         assert await stores.ledger.run(tenant, run.id) == replace(run, step=RunStep.CHUNKS)
         assert await stores.ledger.run(tenant, over.id) == replace(done, source=None)
-        assert await stores.ledger.text(tenant, run.id) == PARSED
-        assert await stores.ledger.text(tenant, over.id) is None
+        assert await stores.ledger.texts(tenant, [run.id]) == {run.id: PARSED}
+        assert await stores.ledger.texts(tenant, [over.id]) == {}
 
     async def test_unknown_runs_are_passed_over(self, stores: Stores, tenant: TenantId) -> None:
         run = index_run()
         await stores.ledger.record(tenant, [run, replace(run, id=new_run_id(), state=RunState.DONE)])
         assert await stores.ledger.runs(tenant) == []
         assert await stores.ledger.run(tenant, "unknown") is None
-        assert await stores.ledger.text(tenant, "unknown") is None
+        assert await stores.ledger.texts(tenant, ["unknown"]) == {}
 
     async def test_pages_of_runs_come_newest_first(self, stores: Stores, tenant: TenantId) -> None:
         runs = [index_run(f"{number}.md") for number in range(7)]
@@ -143,11 +143,11 @@ class LedgerContract:
         await stores.catalogue.put_tenant(other, TenantSettings())
         await stores.ledger.accept(tenant, [AcceptedRun(run, PARSED)])
         assert await stores.ledger.run(other, run.id) is None
-        assert await stores.ledger.text(other, run.id) is None
+        assert await stores.ledger.texts(other, [run.id]) == {}
         await stores.ledger.accept(other, [AcceptedRun(run)])
         await stores.ledger.record(other, [replace(run, state=RunState.DONE)])
         assert await stores.ledger.run(tenant, run.id) == run
-        assert await stores.ledger.text(tenant, run.id) == PARSED
+        assert await stores.ledger.texts(tenant, [run.id]) == {run.id: PARSED}
 
 
 class TestMemoryLedger(LedgerContract):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from knotwork.domain.catalogue import AcceptedRun, Run
@@ -20,8 +20,8 @@ class Ledger(Protocol):
         """
         ...
 
-    async def text(self, tenant: TenantId, run_id: str) -> ParsedText | None:
-        """The text that came with a run, until the run is done."""
+    async def texts(self, tenant: TenantId, run_ids: Sequence[str]) -> Mapping[str, ParsedText]:
+        """The text that came with each of these runs, until the run is done; runs without one are left out."""
         ...
 
     async def record(self, tenant: TenantId, runs: Sequence[Run]) -> None:

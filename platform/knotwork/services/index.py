@@ -94,7 +94,8 @@ class Indexer:
             PlatformError: the runs are unfinished and can be carried out again; retryable says whether that may help.
         """
         started = time.monotonic()
-        works = [await self._plan(tenant, run) for run in runs]
+        texts = await self._ledger.texts(tenant, [run.id for run in runs if run.kind is RunKind.INDEX])
+        works = [await self._plan(tenant, run, texts.get(run.id)) for run in runs]
         states = await self._catalogue.states(tenant, [work.run.ref for work in works])
         for work in works:
             work.before = states.get(work.run.ref)
@@ -112,12 +113,12 @@ class Indexer:
         await self._ledger.record(tenant, done)
         return done
 
-    async def _plan(self, tenant: TenantId, run: Run) -> Work:
+    async def _plan(self, tenant: TenantId, run: Run, accepted: ParsedText | None) -> Work:
         """What the run wants: the source as it will be, its text and chunks; nothing is written."""
         if run.kind is RunKind.DELETE:
             return Work(run, source=None)
         if run.kind is RunKind.INDEX:
-            source, parsed = run.source, await self._ledger.text(tenant, run.id)
+            source, parsed = run.source, accepted
         else:
             source = await self._catalogue.source(tenant, run.ref, view=View())
             parsed = await self._catalogue.text(tenant, run.ref)

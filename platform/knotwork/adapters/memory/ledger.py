@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from knotwork.adapters.memory.database import MemoryDatabase
@@ -30,8 +30,9 @@ class MemoryLedger:
             if one.parsed is not None:
                 rows.run_texts[one.run.id] = one.parsed
 
-    async def text(self, tenant: TenantId, run_id: str) -> ParsedText | None:
-        return self._tenants[tenant].run_texts.get(run_id)
+    async def texts(self, tenant: TenantId, run_ids: Sequence[str]) -> Mapping[str, ParsedText]:
+        stored = self._tenants[tenant].run_texts
+        return {id_: stored[id_] for id_ in run_ids if id_ in stored}
 
     async def record(self, tenant: TenantId, runs: Sequence[Run]) -> None:
         rows = self._tenants[tenant]

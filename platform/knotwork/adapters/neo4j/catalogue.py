@@ -10,7 +10,7 @@ from typing import Any
 
 from knotwork.adapters.neo4j.order import order_id
 from knotwork.adapters.neo4j.session import Neo4jSession, Row, Transaction
-from knotwork.adapters.neo4j.texts import pack_text, unpack_text
+from knotwork.adapters.neo4j.texts import put_texts, unpack_text
 from knotwork.adapters.neo4j.views import source_parameters
 from knotwork.domain.catalogue import (
     ExtractionFailure,
@@ -92,7 +92,7 @@ class Neo4jCatalogue:
 
     async def put_sources(self, tenant: TenantId, writes: Sequence[SourceWrite]) -> None:
         sources: list[dict[str, Any]] = []
-        texts: list[dict[str, Any]] = []
+        texts: list[tuple[str, ParsedText]] = []
         chunks: list[dict[str, Any]] = []
         links: list[dict[str, Any]] = []
         for write in writes:
@@ -102,7 +102,7 @@ class Neo4jCatalogue:
             values = source_values(tenant, write.source) | {"key": key}
             sources.append({"key": key, "values": values, "audience": audience, "subjects": subjects})
             if write.parsed is not None:
-                texts.append({"owner": key, "pieces": pack_text(key, write.parsed)})
+                texts.append((key, write.parsed))
             in_order = [storage_key(tenant, chunk.id) for chunk in sorted(write.chunks, key=lambda one: one.index)]
             links += [{"key": one, "next": next_} for one, next_ in zip(in_order, [*in_order[1:], None], strict=False)]
             for chunk in write.chunks:
@@ -112,8 +112,7 @@ class Neo4jCatalogue:
 
         async def work(tx: Transaction) -> None:
             await tx.rows_of("write/put_sources", "rows", sorted(sources, key=itemgetter("key")), tenant=tenant)
-            for text in texts:  # one at a time: a text may be large
-                await tx.rows("write/put_text", owner=text["owner"], tenant=tenant, rows=text["pieces"])
+            await put_texts(tx, tenant, texts)
             await tx.rows_of("write/put_chunks", "rows", sorted(chunks, key=itemgetter("key")))
             await tx.rows_of("write/link_chunks", "rows", sorted(links, key=itemgetter("key")))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TypeVar
 
 from pydantic import TypeAdapter
 
 from knotwork.adapters.neo4j.catalogue import TENANT_ID
 from knotwork.adapters.neo4j.session import Neo4jSession, Row, Transaction
-from knotwork.adapters.neo4j.texts import pack_text, unpack_text
+from knotwork.adapters.neo4j.texts import put_texts, unpack_text
 from knotwork.domain.catalogue import (
     AcceptedRun,
     IndexResult,
@@ -49,15 +51,17 @@ class Neo4jLedger:
             if len(accepted) != len(rows):
                 raise UnknownTenant(tenant)
             is_open = {row["key"]: row["open"] for row in accepted}
-            for one in runs:
-                owner = storage_key(tenant, one.run.id)
-                if one.parsed is not None and is_open[owner]:  # one that is over by now has let its text go
-                    await tx.rows("write/put_text", owner=owner, tenant=tenant, rows=pack_text(owner, one.parsed))
+            texts = ((storage_key(tenant, one.run.id), one.parsed) for one in runs)
+            # A run that is over by now has let its text go.
+            await put_texts(tx, tenant, ((key, text) for key, text in texts if text is not None and is_open[key]))
 
         await self._session.write(work)
 
-    async def text(self, tenant: TenantId, run_id: str) -> ParsedText | None:
-        return unpack_text(await self._session.rows("read/text", owner=storage_key(tenant, run_id)))
+    async def texts(self, tenant: TenantId, run_ids: Sequence[str]) -> Mapping[str, ParsedText]:
+        id_of = {storage_key(tenant, id_): id_ for id_ in run_ids}
+        rows = await self._session.rows("read/run_texts", keys=sorted(id_of))
+        found = ((id_of[key], unpack_text(list(pieces))) for key, pieces in groupby(rows, itemgetter("owner")))
+        return {id_: text for id_, text in found if text is not None}
 
     async def record(self, tenant: TenantId, runs: Sequence[Run]) -> None:
         rows = sorted(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from knotwork.adapters.neo4j.session import Row
-from knotwork.domain.model import Heading, PageStart, ParsedText
+from knotwork.adapters.neo4j.session import Row, Transaction
+from knotwork.domain.model import Heading, PageStart, ParsedText, TenantId
 from knotwork.errors import PlatformError
 
 PIECE_BYTES = 256 * 1024
+MESSAGE_BYTES = 4 * 1024 * 1024  # of packed texts sent at once, at least: many short ones share a round trip
 
 
 class StoredTextDamaged(PlatformError):
@@ -20,7 +22,7 @@ class StoredTextDamaged(PlatformError):
     code = "stored_text_damaged"
 
 
-def pack_text(owner_key: str, parsed: ParsedText) -> list[dict[str, object]]:
+def pack_text(owner_key: str, parsed: ParsedText) -> list[dict[str, Any]]:
     """The rows of a text: {key, part, sha256, data, bytes}, compressed pieces of at most 256 KB, in order."""
     document = {
         "text": parsed.text,
@@ -40,6 +42,21 @@ def pack_text(owner_key: str, parsed: ParsedText) -> list[dict[str, object]]:
         }
         for part, piece in enumerate(pieces)
     ]
+
+
+async def put_texts(tx: Transaction, tenant: TenantId, texts: Iterable[tuple[str, ParsedText]]) -> None:
+    """Store texts, each with the key of its owner, a Source or an IndexRun that is stored."""
+    batch: list[dict[str, object]] = []
+    size = 0
+    for owner, parsed in texts:
+        rows = pack_text(owner, parsed)
+        batch.append({"owner": owner, "rows": rows})
+        size += sum(len(row["data"]) for row in rows)
+        if size >= MESSAGE_BYTES:
+            await tx.rows("write/put_texts", tenant=tenant, texts=batch)
+            batch, size = [], 0
+    if batch:
+        await tx.rows("write/put_texts", tenant=tenant, texts=batch)
 
 
 def unpack_text(rows: Sequence[Row]) -> ParsedText | None:
