@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log2
+from typing import TypeVar
 
 from knotwork.domain.graph_views import EntityView, RelationshipView
-from knotwork.domain.model import ChunkId, EntityId, Passage, RelationshipId
+from knotwork.domain.ids import split_entity_id, split_relationship_id
+from knotwork.domain.model import ChunkId, EntityId, Passage, RelationshipId, Vector
 from knotwork.domain.normalise import normalise_name
 from knotwork.domain.pagerank import personalised_pagerank
 from knotwork.domain.retrieval import Reader, RetrievalResult, RetrieveOptions, Scored, checked_query
@@ -17,6 +19,8 @@ from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.models import Embedder
 from knotwork.ports.vector_store import Collection, Hit, VectorStore, View
 from knotwork.services.passages import passages_for, view_of
+
+Id = TypeVar("Id", EntityId, RelationshipId)
 
 NAME_WORDS = 10  # words of a name looked for in the question, at most
 DENSE_SEEDS = 100  # chunks near the question that the walk starts from; 20 cost two points of recall on musique-60
@@ -57,22 +61,8 @@ class LocalRetriever:
         vector = embeddings.vectors[0]
         named, near, facts, dense = await asyncio.gather(
             self._graph.entities_named(reader.tenant, names_in(query), view=view),
-            self._vectors.search_dense(
-                reader.tenant,
-                Collection.ENTITIES,
-                vector,
-                view=View(view.subjects),
-                limit=NEAR_ENTITIES,
-                min_score=NEAR_FLOOR,
-            ),
-            self._vectors.search_dense(
-                reader.tenant,
-                Collection.RELATIONSHIPS,
-                vector,
-                view=View(view.subjects),
-                limit=NEAR_FACTS,
-                min_score=NEAR_FLOOR,
-            ),
+            self._near_entities(reader, view, vector),
+            self._near_facts(reader, view, vector),
             self._vectors.search_dense(
                 reader.tenant, Collection.CHUNKS, vector, view=view, limit=max(DENSE_SEEDS, options.top_k)
             ),
@@ -85,20 +75,61 @@ class LocalRetriever:
         passages = await passages_for(self._vectors, reader, options, ranked, query_vector=vector, extra=extra)
         return RetrievalResult(passages, embeddings.usage)
 
+    async def _near_entities(self, reader: Reader, view: View, vector: Vector) -> dict[EntityId, float]:
+        """The entities nearest to the question that the view shows, with their similarity."""
+
+        async def visible(ids: Sequence[str]) -> list[EntityId]:
+            found = await self._graph.entities(reader.tenant, [EntityId(id_) for id_ in ids], view=view)
+            return [entity.id for entity in found]
+
+        return await self._nearest(reader, view, vector, Collection.ENTITIES, NEAR_ENTITIES, visible)
+
+    async def _near_facts(self, reader: Reader, view: View, vector: Vector) -> dict[RelationshipId, float]:
+        """The relationships nearest to the question that the view shows, with their similarity."""
+
+        async def visible(ids: Sequence[str]) -> list[RelationshipId]:
+            found = await self._graph.relationships(
+                reader.tenant, [RelationshipId(id_) for id_ in ids], view=view, chunk_limit=1
+            )
+            return [fact.id for fact in found]
+
+        return await self._nearest(reader, view, vector, Collection.RELATIONSHIPS, NEAR_FACTS, visible)
+
+    async def _nearest(
+        self,
+        reader: Reader,
+        view: View,
+        vector: Vector,
+        collection: Collection,
+        wanted: int,
+        visible: Callable[[Sequence[str]], Awaitable[list[Id]]],
+    ) -> dict[Id, float]:
+        """The `wanted` nearest that are visible. A filter asks for sources, which only the graph knows of a thing."""
+        limit = wanted
+        while True:
+            hits = await self._vectors.search_dense(
+                reader.tenant, collection, vector, view=View(view.subjects), limit=limit, min_score=NEAR_FLOOR
+            )
+            shown = set(await visible([hit.id for hit in hits]))
+            if len(shown) >= wanted or len(hits) < limit:
+                near = {id_: hit.score for hit in hits for id_ in shown if id_ == hit.id}
+                return dict(list(near.items())[:wanted])
+            limit *= 4
+
     async def _entity_seeds(
-        self, reader: Reader, view: View, named: Sequence[EntityView], near: Sequence[Hit], facts: Sequence[Hit]
+        self,
+        reader: Reader,
+        view: View,
+        named: Sequence[EntityView],
+        near: Mapping[EntityId, float],
+        facts: Mapping[RelationshipId, float],
     ) -> dict[EntityId, float]:
         """Weight of each entity that the question means; a name that many chunks hold says little."""
-        found = await self._graph.relationships(
-            reader.tenant, [RelationshipId(hit.id) for hit in facts], view=view, chunk_limit=1
-        )
-        similarity: defaultdict[EntityId, float] = defaultdict(float)
-        for hit in near:
-            similarity[EntityId(hit.id)] = hit.score
-        score_of = {hit.id: hit.score for hit in facts}
-        for fact in found:
-            for end in (fact.from_id, fact.to_id):
-                similarity[end] = max(similarity[end], score_of[fact.id])
+        similarity: defaultdict[EntityId, float] = defaultdict(float, near)
+        for fact_id, score in facts.items():
+            from_id, _, to_id = split_relationship_id(fact_id)
+            for end in (from_id, to_id):
+                similarity[end] = max(similarity[end], score)
         for entity in named:
             similarity[entity.id] = 1.0
         visible = await self._graph.entities(reader.tenant, sorted(similarity), view=view)
@@ -137,14 +168,18 @@ def names_in(question: str) -> list[str]:
 
 
 def longest_names(named: Iterable[EntityView]) -> list[EntityView]:
-    """Names that no longer name found in the question contains."""
+    """Entities whose name is not part of a longer name found in the question."""
     entities = list(named)
-    names = {normalise_name(entity.name) for entity in entities}
+    names = {_name_of(entity.id) for entity in entities}
 
     def within_another(name: str) -> bool:
         return any(f" {name} " in f" {other} " for other in names if other != name)
 
-    return [entity for entity in entities if not within_another(normalise_name(entity.name))]
+    return [entity for entity in entities if not within_another(_name_of(entity.id))]
+
+
+def _name_of(id_: EntityId) -> str:
+    return split_entity_id(id_)[1]
 
 
 def _starts(seeds: Mapping[EntityId, float], dense: Sequence[Hit]) -> dict[str, float]:
