@@ -95,7 +95,7 @@ class ModeNotConfigured(PlatformError):
     code = "mode_not_configured"
 
     def __init__(self, mode: str, needs: str) -> None:
-        super().__init__(f"mode {mode!r} is not available: {needs}")
+        super().__init__(f"mode {str(mode)!r} is not available: {needs}")
         self.mode, self.needs = mode, needs
 
 
@@ -131,3 +131,28 @@ class SetupFailed(PlatformError):
     """The platform cannot be started as configured; the message says what to mend."""
 
     code = "setup_failed"
+
+
+class ExportDamaged(InvalidInput):
+    """A line is none of an export, or the lines do not add up to their hash."""
+
+    code = "export_damaged"
+
+
+class ImportDiffers(PlatformError):
+    """What was imported does not export as the file that it came from."""
+
+    code = "import_differs"
+
+
+class TextMissing(PlatformError):
+    """A source has lost its text, so that it cannot be exported."""
+
+    code = "text_missing"
+
+
+class WrittenMeanwhile(PlatformError):
+    """A store was written to while it was copied; nothing was changed."""
+
+    code = "written_meanwhile"
+    retryable = True
