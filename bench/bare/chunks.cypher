@@ -1,0 +1,2 @@
+UNWIND $rows AS row
+MERGE (:BareChunk {key: row.key})

@@ -1,0 +1,3 @@
+UNWIND $rows AS row
+MERGE (f:BareFact {key: row.key})
+SET f += row.values
