@@ -51,15 +51,12 @@ from knotwork.domain.ids import entity_label, split_entity_id, storage_key
 from knotwork.domain.model import SourceRef, TenantId
 from knotwork.ports.catalogue import SourceWrite
 from knotwork.ports.vector_store import Collection, Point, VectorStore, View
-from knotwork.services import extract
-from knotwork.services.index import EMBED_CHUNKS
-from knotwork.services.intake import BATCH_RUNS
 from knotwork.services.vector_sync import VectorSync
 
 TENANT, AGAIN = TenantId("bench"), TenantId("again")
 IN_FLIGHT = 32
 POLL_S = 0.1
-SLICE_SOURCES, SLICE_CHUNKS, SLICE_POINTS = BATCH_RUNS, extract.SLICE_CHUNKS, EMBED_CHUNKS
+SLICE_SOURCES, SLICE_CHUNKS, SLICE_POINTS = 64, 128, 256  # as large as an ingest's
 COLLECTIONS = (Collection.CHUNKS, Collection.ENTITIES, Collection.RELATIONSHIPS)
 BARE = Path(__file__).parent / "bare"
 

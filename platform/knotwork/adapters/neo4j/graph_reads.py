@@ -55,10 +55,15 @@ class Neo4jGraphReads:
 
     async def entities_named(self, tenant: TenantId, names: Sequence[str], *, view: View) -> list[EntityView]:
         rows = await self._rows("read/entity_keys_named", tenant=tenant, names=sorted(set(names)))
-        return await self._visible_entities(tenant, [row["key"] for row in rows], view)
+        if not rows:
+            return []
+        audiences = await self._audiences(tenant, view)
+        return await self._visible_entities([row["key"] for row in rows], view, audiences)
 
     async def entities(self, tenant: TenantId, ids: Sequence[EntityId], *, view: View) -> list[EntityView]:
-        return await self._visible_entities(tenant, _keys(tenant, ids), view)
+        if not ids:
+            return []
+        return await self._visible_entities(_keys(tenant, ids), view, await self._audiences(tenant, view))
 
     async def search_entities(
         self, tenant: TenantId, prefix: str, *, view: View, after: EntityId | None = None, limit: int = 100
@@ -67,7 +72,7 @@ class Neo4jGraphReads:
         if name < prefix:  # also when `after` stands before all that start so
             name, id_ = prefix, ""
         found: list[EntityView] = []
-        size = max(limit, SEARCH_PAGE)
+        size, audiences = max(limit, SEARCH_PAGE), await self._audiences(tenant, view)
         while len(found) < limit:
             rows = await self._session.rows(
                 "read/entity_keys_by_prefix",
@@ -78,7 +83,8 @@ class Neo4jGraphReads:
                 limit=size,
             )
             page = _whole(rows)
-            by_id = {one.id: one for one in await self._visible_entities(tenant, [row["key"] for row in page], view)}
+            keys = [row["key"] for row in page]
+            by_id = {one.id: one for one in await self._visible_entities(keys, view, audiences)}
             found += [by_id[row["id"]] for row in page if row["id"] in by_id]
             if len(rows) < size:
                 break
@@ -86,10 +92,11 @@ class Neo4jGraphReads:
                 name, id_ = page[-1]["name_key"], page[-1]["id"]
         return found[:limit]
 
-    async def _visible_entities(self, tenant: TenantId, keys: Sequence[str], view: View) -> list[EntityView]:
+    async def _visible_entities(
+        self, keys: Sequence[str], view: View, audiences: frozenset[str] | None
+    ) -> list[EntityView]:
         if not keys:
             return []
-        audiences = await self._audiences(tenant, view)
         if view.filter is None or not view.filter.conditions:
             rows = await self._rows("read/entities", keys=sorted(keys))
             seen = [(row, visible(known_of(row), audiences)) for row in rows]
@@ -147,15 +154,23 @@ class Neo4jGraphReads:
             rows = await self._rows(
                 "read/relationship_keys_of_filtered", keys=keys, limit=limit, **evidence_parameters(view, audiences)
             )
-        return await self._visible_relationships(tenant, [row["key"] for row in rows], view, chunk_limit)
+        return await self._visible_relationships(tenant, [row["key"] for row in rows], view, chunk_limit, audiences)
 
     async def relationships(
         self, tenant: TenantId, ids: Sequence[RelationshipId], *, view: View, chunk_limit: int
     ) -> list[RelationshipView]:
-        return await self._visible_relationships(tenant, _keys(tenant, ids), view, chunk_limit)
+        if not ids:
+            return []
+        audiences = await self._audiences(tenant, view)
+        return await self._visible_relationships(tenant, _keys(tenant, ids), view, chunk_limit, audiences)
 
     async def _visible_relationships(
-        self, tenant: TenantId, keys: Sequence[str], view: View, chunk_limit: int
+        self,
+        tenant: TenantId,
+        keys: Sequence[str],
+        view: View,
+        chunk_limit: int,
+        audiences: frozenset[str] | None,
     ) -> list[RelationshipView]:
         if not keys:
             return []
@@ -163,10 +178,10 @@ class Neo4jGraphReads:
             "read/relationships",
             keys=sorted(keys),
             chunk_limit=chunk_limit,
-            **evidence_parameters(view, await self._audiences(tenant, view)),
+            **evidence_parameters(view, audiences),
         )
-        ends = {EntityId(row[end]) for row in rows for end in ("from_id", "to_id")}
-        names = {entity.id: entity.name for entity in await self.entities(tenant, sorted(ends), view=view)}
+        ends = _keys(tenant, [row[end] for row in rows for end in ("from_id", "to_id")])
+        names = {entity.id: entity.name for entity in await self._visible_entities(ends, view, audiences)}
         return sorted((_relationship_view(row, names) for row in rows), key=lambda relationship: relationship.id)
 
     async def export_graph(self, tenant: TenantId) -> AsyncIterator[Contribution]:
