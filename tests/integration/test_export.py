@@ -9,11 +9,11 @@ import pytest
 
 from knotwork.domain.catalogue import SourceChange
 from knotwork.domain.cypher_script import cypher_script, literal
-from knotwork.domain.export import ExportDamaged, from_line
+from knotwork.domain.export import from_line
 from knotwork.domain.export_diff import diff_exports
 from knotwork.domain.model import SourceRef
 from knotwork.domain.retrieval import Mode
-from knotwork.errors import InvalidInput
+from knotwork.errors import ExportDamaged, InvalidInput
 from knotwork.ports.vector_store import Collection, View
 from knotwork.services.export import Exporter, packed, unpacked
 from knotwork.services.restore import Importer
@@ -62,6 +62,7 @@ def importer_of(stack: Stack) -> Importer:
         chunker=TextChunker(),
         sync=VectorSync(stack.graph, stack.vectors, stack.embedder),
         exporter=exporter_of(stack),
+        hold=stack.intake.hold,
     )
 
 

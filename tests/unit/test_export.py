@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from knotwork.domain.catalogue import Evidence, ExtractionState, TenantSettings
 from knotwork.domain.cypher_script import cypher_script, literal
 from knotwork.domain.export import (
-    ExportDamaged,
     Record,
     Settings,
     StateHash,
@@ -39,6 +38,7 @@ from knotwork.domain.inputs import text_hash
 from knotwork.domain.merge import merge_contributions
 from knotwork.domain.model import Chunk, Heading, ParsedText, Source, SourceRef
 from knotwork.domain.sanitise import sanitise_extraction
+from knotwork.errors import ExportDamaged
 
 SETTINGS = Settings("chunker/1", TenantSettings())
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)

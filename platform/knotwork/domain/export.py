@@ -38,7 +38,7 @@ from knotwork.domain.model import (
     Source,
     SourceRef,
 )
-from knotwork.errors import InvalidInput
+from knotwork.errors import ExportDamaged
 
 FORMAT = "knotwork-export"
 VECTOR_FORMAT = "knotwork-vectors"
@@ -48,12 +48,6 @@ Record: TypeAlias = Mapping[str, Any]
 Place: TypeAlias = tuple[int, str, str, str]
 
 _SECTIONS = {"header": 0, "source": 1, "chunk": 1, "entity": 2, "relationship": 3, "end": 4}
-
-
-class ExportDamaged(InvalidInput):
-    """A line is none of an export, or the lines do not add up to their hash."""
-
-    code = "export_damaged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from knotwork.domain.export import ExportDamaged, Place, Record, from_line, place
+from knotwork.domain.export import Place, Record, from_line, place
+from knotwork.errors import ExportDamaged
 
 _PLACES = ("index", "start", "end", "page", "title", "headings")
 _NAMES = {"auth_subjects": "readers", "content_hash": "text", "graph": "graph flag", "media_type": "media type"}

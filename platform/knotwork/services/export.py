@@ -23,7 +23,7 @@ from knotwork.domain.export import (
     to_line,
 )
 from knotwork.domain.model import Source, SourceRef, TenantId, Vector
-from knotwork.errors import PlatformError
+from knotwork.errors import TextMissing
 from knotwork.ports.catalogue import Catalogue
 from knotwork.ports.chunker import Chunker
 from knotwork.ports.graph_store import GraphStore
@@ -35,12 +35,6 @@ CHUNKS = 2_000  # chunks of small sources read together; one source of more is r
 VECTORS = 1_000  # vectors fetched together
 
 Hold: TypeAlias = Callable[[TenantId], AbstractAsyncContextManager[None]]  # no run of the tenant is under way inside
-
-
-class TextMissing(PlatformError):
-    """A source has no text, so that it cannot be exported."""
-
-    code = "text_missing"
 
 
 class Exporter:

@@ -10,7 +10,6 @@ from knotwork.domain.catalogue import Evidence
 from knotwork.domain.export import (
     VECTOR_FORMAT,
     VERSION,
-    ExportDamaged,
     Place,
     Record,
     StateHash,
@@ -23,13 +22,13 @@ from knotwork.domain.export import (
 )
 from knotwork.domain.inputs import embedding_key, embedding_text, entity_text, relationship_text
 from knotwork.domain.model import Chunk, EntityId, ParsedText, RelationshipId, Source, Subject, TenantId, Vector
-from knotwork.errors import InvalidInput, PlatformError, UnknownTenant
+from knotwork.errors import ExportDamaged, ImportDiffers, InvalidInput, UnknownTenant
 from knotwork.ports.catalogue import Catalogue, SourceWrite
 from knotwork.ports.chunker import Chunker
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.models import Embedder
 from knotwork.ports.vector_store import Collection, Point, VectorStore
-from knotwork.services.export import Exporter, unpacked
+from knotwork.services.export import Exporter, Hold, unpacked
 from knotwork.services.points import chunk_point, graph_point
 from knotwork.services.vector_sync import VectorSync
 
@@ -38,12 +37,6 @@ BATCH_CHARS = 2_000_000
 GRAPH_POINTS = 500
 
 Id = TypeVar("Id", EntityId, RelationshipId)
-
-
-class ImportDiffers(PlatformError):
-    """What was imported does not export as the file that it came from."""
-
-    code = "import_differs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +75,18 @@ class Importer:
         chunker: Chunker,
         sync: VectorSync,
         exporter: Exporter,
+        hold: Hold,
     ) -> None:
         self._catalogue, self._graph, self._vectors = catalogue, graph, vectors
-        self._embedder, self._chunker, self._sync, self._exporter = embedder, chunker, sync, exporter
+        self._embedder, self._chunker, self._sync = embedder, chunker, sync
+        self._exporter, self._hold = exporter, hold
 
     async def load(
         self, tenant: TenantId, lines: AsyncIterator[bytes], vectors: AsyncIterator[bytes] | None = None
     ) -> ImportResult:
         """Store all that the lines say; the tenant is made, with the settings of the export, or empty.
 
-        One that fails midway leaves the tenant half filled: delete it and import again.
+        One that fails midway leaves the tenant half filled: delete it and import again. Runs of the tenant wait.
 
         Args:
             tenant: Any name; that of the tenant exported is not in the lines.
@@ -102,6 +97,12 @@ class Importer:
             ExportDamaged: the lines are no export, out of order, cut off, or do not match their hash.
             ImportDiffers: the stored state differs from the exported one.
         """
+        async with self._hold(tenant):
+            return await self._load(tenant, lines, vectors)
+
+    async def _load(
+        self, tenant: TenantId, lines: AsyncIterator[bytes], vectors: AsyncIterator[bytes] | None
+    ) -> ImportResult:
         records = _Records(lines)
         settings = settings_of(await records.header())
         await self._require_empty(tenant)
