@@ -5,5 +5,5 @@
 UNWIND $keys AS key
 MATCH (c:Chunk {key: key})
 WHERE c.extraction_key IS NOT NULL
-RETURN c.key AS key, c.extraction_key AS extraction_key, c.extraction_state AS state,
-       c.extraction_error_code AS error_code, c.extraction_error AS error
+RETURN collect({key: c.key, extraction_key: c.extraction_key, state: c.extraction_state,
+  error_code: c.extraction_error_code, error: c.extraction_error}) AS rows

@@ -17,7 +17,9 @@ from knotwork.adapters.models.packaged_embedder import PackagedEmbedder
 from knotwork.adapters.models.pooled_chunker import PooledChunker
 from knotwork.adapters.models.pooled_extractor import PackagedExtractor
 from knotwork.adapters.models.workers import WorkerPool
+from knotwork.adapters.neo4j.audit import Neo4jAudit
 from knotwork.adapters.neo4j.catalogue import Neo4jCatalogue
+from knotwork.adapters.neo4j.compaction import Neo4jCompaction
 from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j
 from knotwork.adapters.neo4j.graph_store import Neo4jGraphStore
 from knotwork.adapters.neo4j.keys import Neo4jKeyStore
@@ -32,6 +34,7 @@ from knotwork.domain.model import TenantId
 from knotwork.domain.retrieval import Mode
 from knotwork.errors import SetupFailed, UnknownTenant
 from knotwork.ports.catalogue import Catalogue
+from knotwork.ports.compaction import Compactable
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.keys import KeyStore
 from knotwork.ports.ledger import Ledger
@@ -40,17 +43,22 @@ from knotwork.ports.parser import Parser
 from knotwork.ports.vector_store import VectorStore
 from knotwork.services.access import Access
 from knotwork.services.citations import Citations
+from knotwork.services.compact import Compaction
 from knotwork.services.exploration import Exploration
+from knotwork.services.export import Exporter
 from knotwork.services.extract import Extractors, GraphBuilder
 from knotwork.services.health import Health
 from knotwork.services.index import Indexer
 from knotwork.services.intake import Intake
 from knotwork.services.local import LocalRetriever
+from knotwork.services.repair import Repairer
+from knotwork.services.restore import Importer
 from knotwork.services.retrieve import HybridRetriever, KeywordRetriever, Retrieval, SemanticRetriever
 from knotwork.services.sources import Sources
 from knotwork.services.tenants import Tenants
 from knotwork.services.upkeep import Upkeep
 from knotwork.services.vector_sync import VectorSync
+from knotwork.services.verify import Verifier
 
 log = structlog.get_logger()
 
@@ -95,6 +103,11 @@ class Platform:
     citations: Citations
     exploration: Exploration
     health: Health
+    exporter: Exporter
+    importer: Importer
+    verifier: Verifier
+    repairer: Repairer
+    compaction: Compaction
     browser: Browser | None  # None: your own Neo4j, which has its own
     extractor: str  # what reads chunks: an id, or `none`
 
@@ -125,19 +138,20 @@ async def open_platform(
         embedder = models.embedder if models else _embedder(settings, pool, stack)
         vectors = await _vector_store(settings, stack)
         await vectors.prepare(model=embedder.id, dimension=embedder.dimension)
-        session, browser = await _neo4j(settings, stack, on_progress)
+        session, browser, compactable = await _neo4j(settings, stack, on_progress)
         await session.apply_schema()
         catalogue, ledger = Neo4jCatalogue(session), Neo4jLedger(session)
         graph = Neo4jGraphStore(session)
         sync = VectorSync(graph, vectors, embedder)
         extractors, extractor = _given(models) if models else await _extractors(settings, pool, stack)
+        chunker = PooledChunker(pool, max_tokens=settings.chunk_tokens, overlap_tokens=settings.chunk_overlap)
         indexer = Indexer(
             catalogue=catalogue,
             ledger=ledger,
             graph=graph,
             vectors=vectors,
             embedder=embedder,
-            chunker=PooledChunker(pool, max_tokens=settings.chunk_tokens, overlap_tokens=settings.chunk_overlap),
+            chunker=chunker,
             graph_builder=GraphBuilder(
                 catalogue=catalogue,
                 graph=graph,
@@ -159,6 +173,19 @@ async def open_platform(
         stack.push_async_callback(intake.stop)
         if unfinished := await intake.start():
             log.info("runs_taken_up", runs=unfinished)
+        exporter = Exporter(
+            catalogue=catalogue, graph=graph, vectors=vectors, embedder=embedder, chunker=chunker, hold=intake.hold
+        )
+        audit = Neo4jAudit(session)
+        verifier = Verifier(
+            catalogue=catalogue,
+            graph=graph,
+            audit=audit,
+            vectors=vectors,
+            embedder=embedder,
+            sync=sync,
+            hold=intake.hold,
+        )
         retrieval = Retrieval(
             {
                 Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
@@ -189,6 +216,28 @@ async def open_platform(
             health=Health(
                 catalogue=catalogue, vectors=vectors, models=f"embedder {embedder.id}, extractor {extractor}"
             ),
+            exporter=exporter,
+            importer=Importer(
+                catalogue=catalogue,
+                graph=graph,
+                vectors=vectors,
+                embedder=embedder,
+                chunker=chunker,
+                sync=sync,
+                exporter=exporter,
+                hold=intake.hold,
+            ),
+            verifier=verifier,
+            repairer=Repairer(
+                catalogue=catalogue,
+                audit=audit,
+                vectors=vectors,
+                embedder=embedder,
+                sync=sync,
+                intake=intake,
+                verifier=verifier,
+            ),
+            compaction=Compaction(intake=intake, stores=[*_compactable(vectors), *compactable]),
             browser=browser,
             extractor=extractor,
         )
@@ -232,13 +281,13 @@ async def _vector_store(settings: Settings, stack: AsyncExitStack) -> VectorStor
 
 async def _neo4j(
     settings: Settings, stack: AsyncExitStack, on_progress: OnProgress | None
-) -> tuple[Neo4jSession, Browser | None]:
+) -> tuple[Neo4jSession, Browser | None, list[Compactable]]:
     if settings.neo4j_uri:
         if settings.neo4j_password is None:
             raise SetupFailed("KNOTWORK_NEO4J_URI is set; set KNOTWORK_NEO4J_PASSWORD too")
         driver = open_driver(settings.neo4j_uri, settings.neo4j_user, settings.neo4j_password.get_secret_value())
         stack.push_async_callback(driver.close)
-        return Neo4jSession(driver, database=settings.neo4j_database), None
+        return Neo4jSession(driver, database=settings.neo4j_database), None, []
     server = EmbeddedNeo4j(settings.home, settings.neo4j_cache, settings.neo4j_heap_mb, on_progress)
     address = await server.start()
     stack.push_async_callback(server.stop)
@@ -247,7 +296,12 @@ async def _neo4j(
     browser = Browser(
         f"{address.http_url}/browser/", address.bolt_uri, address.user, address.pid, str(address.log_path)
     )
-    return Neo4jSession(driver), browser
+    session = Neo4jSession(driver)
+    return session, browser, [Neo4jCompaction(server, session)]
+
+
+def _compactable(vectors: VectorStore) -> list[Compactable]:
+    return [vectors] if isinstance(vectors, EdgeVectorStore) else []
 
 
 async def _extractors(settings: Settings, pool: WorkerPool, stack: AsyncExitStack) -> tuple[Extractors, str]:

@@ -140,6 +140,18 @@ def storage_key(tenant: TenantId, id_: str) -> str:
     return f"{_join(tenant, '')}sha256:{content_hash(id_)}"
 
 
+def key_range(tenant: TenantId) -> tuple[str, str]:
+    """Two keys between which every key of a tenant lies; so may those of tenants whose names go on with a `:`."""
+    first = _join(tenant, "x")[:-1]
+    return first, first[:-1] + chr(ord(_JOINT) + 1)
+
+
+def key_tenant(key: str) -> TenantId | None:
+    """The tenant that a storage key names; None when it is no such key."""
+    match = _PART.match(key)
+    return None if match is None else TenantId(match[1].replace(_JOINT * 2, _JOINT))
+
+
 def point_id(tenant: TenantId, id_: str) -> str:
     """The UUIDv5 of (tenant, id) that names a point in Qdrant."""
     # As uuid.uuid5, which refuses text with surrogates.

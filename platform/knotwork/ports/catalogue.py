@@ -74,6 +74,10 @@ class Catalogue(Protocol):
         """For each embedding key that a stored chunk has: one such chunk, the first by id."""
         ...
 
+    async def held_chunks(self, tenant: TenantId, ids: Sequence[ChunkId]) -> set[ChunkId]:
+        """Those of these chunks that a source holds."""
+        ...
+
     async def counts(self, tenant: TenantId) -> Mapping[str, int]:
         """How many sources, chunks, entities and relationships the tenant has."""
         ...

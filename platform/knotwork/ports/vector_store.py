@@ -106,6 +106,13 @@ class VectorStore(Protocol):
         """A page of points in a fixed order, and the cursor of the next (None: the last page)."""
         ...
 
+    async def strays(self, tenant: TenantId, collection: Collection, *, remove: bool = False) -> list[str]:
+        """Ids of points marked as the tenant's that stand under a key of another tenant or id; there should be none.
+
+        They are found by searches, but never by `fetch`. With `remove` they are removed, whoever's place they take.
+        """
+        ...
+
     async def count(self, tenant: TenantId, collection: Collection, *, view: View) -> int: ...
 
     async def search_dense(

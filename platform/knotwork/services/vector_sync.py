@@ -35,13 +35,23 @@ class VectorSync:
             while pending := await self._graph.pending_syncs(tenant, SYNCS):
                 entities = sorted({id_ for sync in pending for id_ in sync.entities})
                 relationships = sorted({id_ for sync in pending for id_ in sync.relationships})
-                entity_readers, relationship_readers = await self._graph.readers(tenant, entities, relationships)
-                await self._align(tenant, Collection.ENTITIES, entities, entity_readers, entity_text)
-                await self._align(
-                    tenant, Collection.RELATIONSHIPS, relationships, relationship_readers, relationship_text
-                )
-                await self._vectors.flush()
+                await self._align_both(tenant, entities, relationships)
                 await self._graph.synced(tenant, [sync.id for sync in pending])
+
+    async def align(
+        self, tenant: TenantId, entities: Sequence[EntityId], relationships: Sequence[RelationshipId]
+    ) -> None:
+        """Give these things the points they should have, durably, and take the points of those that are gone."""
+        async with self._one_at_a_time:
+            await self._align_both(tenant, entities, relationships)
+
+    async def _align_both(
+        self, tenant: TenantId, entities: Sequence[EntityId], relationships: Sequence[RelationshipId]
+    ) -> None:
+        entity_readers, relationship_readers = await self._graph.readers(tenant, entities, relationships)
+        await self._align(tenant, Collection.ENTITIES, entities, entity_readers, entity_text)
+        await self._align(tenant, Collection.RELATIONSHIPS, relationships, relationship_readers, relationship_text)
+        await self._vectors.flush()
 
     async def _align(
         self,

@@ -90,6 +90,10 @@ class MemoryCatalogue:
                 found.setdefault(row.chunk.embedding_key, id_)
         return found
 
+    async def held_chunks(self, tenant: TenantId, ids: Sequence[ChunkId]) -> set[ChunkId]:
+        rows = self._tenants[tenant]
+        return {id_ for id_ in ids if id_ in rows.chunks and rows.chunks[id_].source in rows.sources}
+
     async def counts(self, tenant: TenantId) -> Mapping[str, int]:
         rows = self._tenants[tenant]
         merged = merge_contributions(evidence.contribution for _, evidence in rows.evidence(View()))
@@ -99,10 +103,6 @@ class MemoryCatalogue:
             "entities": len(merged.entities),
             "relationships": len(merged.relationships),
         }
-
-
-def _is_visible(source: Source, view: View) -> bool:
-    return may_read(source.auth_subjects, view) and matches(source, view.filter)
 
     async def failed_chunks(
         self, tenant: TenantId, *, view: View, after: ChunkId | None = None, limit: int = 100
@@ -115,6 +115,10 @@ def _is_visible(source: Source, view: View) -> bool:
             and _is_visible(self._tenants[tenant].sources[row.source], view)
         ]
         return found[:limit]
+
+
+def _is_visible(source: Source, view: View) -> bool:
+    return may_read(source.auth_subjects, view) and matches(source, view.filter)
 
 
 def _with_count(rows: TenantRows, source: Source) -> Source:

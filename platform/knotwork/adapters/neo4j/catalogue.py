@@ -125,13 +125,14 @@ class Neo4jCatalogue:
         rows = await self._session.rows("read/chunks_with_embedding", tenant=tenant, keys=sorted(set(keys)))
         return {row["embedding_key"]: ChunkId(row["chunk_id"]) for row in rows}
 
+    async def held_chunks(self, tenant: TenantId, ids: Sequence[ChunkId]) -> set[ChunkId]:
+        id_of = {storage_key(tenant, id_): id_ for id_ in ids}
+        rows = await self._session.rows("read/held_chunks", keys=sorted(id_of))
+        return {id_of[row["key"]] for row in rows}
+
     async def counts(self, tenant: TenantId) -> Mapping[str, int]:
         return dict((await self._session.rows("read/counts", tenant=tenant))[0])
 
-
-def source_key(tenant: TenantId, ref: SourceRef) -> str:
-    """The key of a source's node."""
-    return storage_key(tenant, f"source {source_public_id(ref)}")
     async def failed_chunks(
         self, tenant: TenantId, *, view: View, after: ChunkId | None = None, limit: int = 100
     ) -> list[FailedChunk]:
@@ -149,6 +150,10 @@ def source_key(tenant: TenantId, ref: SourceRef) -> str:
             for row in rows
         ]
 
+
+def source_key(tenant: TenantId, ref: SourceRef) -> str:
+    """The key of a source's node."""
+    return storage_key(tenant, f"source {source_public_id(ref)}")
 
 
 def source_values(tenant: TenantId, source: Source) -> dict[str, object]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -106,6 +107,36 @@ class EmbeddedNeo4j:
         """
         return await _in_thread(lambda abort: self._stop(abort, force=force, timeout_s=timeout_s))
 
+    @asynccontextmanager
+    async def copying(self) -> AsyncGenerator[EmbeddedNeo4j]:
+        """A second server of this home, empty and with the same password, which is gone after the block."""
+        copy = EmbeddedNeo4j(self._home.copy_home, self._cache, self._heap_mb, self._on_progress)
+        await copy.discard()
+        try:
+            await asyncio.to_thread(self._home.share_password, copy._home)
+            yield copy
+        finally:
+            await copy.discard()
+
+    async def discard(self) -> None:
+        """End the server and remove all it has."""
+        await self.stop(force=True)
+        await asyncio.to_thread(shutil.rmtree, self._home.root, ignore_errors=True)
+
+    async def take_over(self, copy: EmbeddedNeo4j) -> Neo4jAddress:
+        """Go on with the data of `copy`; both servers stop, this one starts again, and the old data is removed.
+
+        A crash on the way leaves the old data or the new, whole; the next start goes on with it.
+        """
+        await copy.stop(force=True)
+        await self.stop(force=True)
+        await asyncio.to_thread(self._home.take_data, copy._home)
+        return await self.start()
+
+    def size_bytes(self) -> int:
+        """What data and logs take on the disk."""
+        return self._home.size_bytes()
+
     async def status(self) -> Neo4jStatus:
         """Tell what runs, and change nothing."""
         return await asyncio.to_thread(self._status)
@@ -114,6 +145,7 @@ class EmbeddedNeo4j:
         try:
             self._home.create()
             with exclusive(self._home.root / "start.lock", abort):
+                self._discard_copy()
                 self._users.enter()
                 try:
                     return self._adopt(abort) or self._start_new(abort)
@@ -124,6 +156,13 @@ class EmbeddedNeo4j:
             raise SetupFailed(
                 f"{self._home.root} cannot be written ({error}); free some space or set KNOTWORK_HOME to another one"
             ) from error
+
+    def _discard_copy(self) -> None:
+        """End and remove what a process left that was killed while it made a copy."""
+        if self._home.copy_home.exists():
+            if (process := find_server(ServerHome(self._home.copy_home / "neo4j"))) is not None:
+                end_server(process.pid, STOP_TIMEOUT_S)
+            shutil.rmtree(self._home.copy_home)
 
     def _adopt(self, abort: threading.Event) -> Neo4jAddress | None:
         """The server that runs already; one that does not come to answer is ended, so that a new one can start."""

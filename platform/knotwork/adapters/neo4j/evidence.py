@@ -62,8 +62,11 @@ class ThingWriter:
         self._id_of: dict[str, str] = {}
         self._before: dict[str, dict[str, Known]] = {}
 
-    async def lock(self, ids: Sequence[str]) -> None:
-        """Make sure the things exist, take their locks in key order, and read what each audience knows."""
+    async def lock(self, ids: Sequence[str], *, trusted: bool = True) -> None:
+        """Make sure the things exist, take their locks in key order, and read what each audience knows.
+
+        Without trust in what is stored, nothing is taken to be known, and only `rebuild` makes sense after it.
+        """
         self._key_of = {id_: storage_key(self._tenant, id_) for id_ in ids}
         self._id_of = {key: id_ for id_, key in self._key_of.items()}
         rows = [self._lock_row(id_, key) for id_, key in sorted(self._key_of.items(), key=itemgetter(1))]
@@ -73,7 +76,7 @@ class ThingWriter:
             found = {row["key"]: row for row in await self._tx.rows_of(name, "rows", rows, tenant=self._tenant)}
             by_key |= found
             rows = [row for row in rows if found[str(row["key"])]["gone"]]  # another transaction removed them first
-        self._before = {id_: known_of(by_key[key]) for id_, key in self._key_of.items()}
+        self._before = {id_: known_of(by_key[key]) if trusted else {} for id_, key in self._key_of.items()}
 
     def _lock_row(self, id_: str, key: str) -> dict[str, object]:
         if self._kind == "fact":
@@ -89,6 +92,22 @@ class ThingWriter:
                 after[id_].pop(audience, None)
             else:
                 after[id_][audience] = known
+        return await self._finish(after)
+
+    async def rebuild(self) -> Outcome:
+        """Write what all evidence makes of the locked things, whatever was stored of them."""
+        after: dict[str, dict[str, Known]] = {id_: {} for id_ in self._key_of}
+        name = "read/entity_accounts" if self._kind == "entity" else "read/fact_accounts"
+        for row in await self._tx.rows_of(name, "keys", sorted(self._id_of)):
+            if known := from_evidence(row["count"], row.get("names", ()), row["descriptions"]):
+                after[self._id_of[row["key"]]][row["audience"]] = known
+        if self._kind == "fact":
+            rows = [{name: row[name] for name in ("key", "from_key", "to_key")} for row in map(self._edge, after)]
+            rows.sort(key=itemgetter("key"))
+            await self._tx.rows_of("write/detach_relationships", "rows", rows)
+        return await self._finish(after)
+
+    async def _finish(self, after: Mapping[str, Mapping[str, Known]]) -> Outcome:
         pruned = sorted(id_ for id_, known in after.items() if not known)
         kept = sorted(id_ for id_, known in after.items() if known)
         await self._write(kept, after)
@@ -161,8 +180,11 @@ class ThingWriter:
             values |= {"name": total.name, "mentions": total.count}
             values["seen_names"] = [known[audience].name for audience in audiences]
             return {"key": self._key_of[id_], "values": values}
-        from_id, type_, to_id = split_relationship_id(RelationshipId(id_))
         values["weight"] = total.count
+        return {**self._edge(id_), "values": values}
+
+    def _edge(self, id_: str) -> dict[str, Any]:
+        from_id, type_, to_id = split_relationship_id(RelationshipId(id_))
         return {
             "key": self._key_of[id_],
             "id": id_,
@@ -170,7 +192,6 @@ class ThingWriter:
             "type": type_,
             "from_key": storage_key(self._tenant, from_id),
             "to_key": storage_key(self._tenant, to_id),
-            "values": values,
         }
 
     async def _delete(self, ids: Sequence[str]) -> None:

@@ -46,7 +46,7 @@ class Neo4jGraphReads:
         subjects = {row["key"]: row["subjects"] for row in await self._rows("read/audiences", keys=keys)}
 
         def readers_of(row: Row) -> tuple[Subject, ...]:
-            return tuple(sorted({subject for audience in row["audiences"] for subject in subjects[audience]}))
+            return tuple(sorted({subject for audience in row["audiences"] for subject in subjects.get(audience, ())}))
 
         return (
             {EntityId(row["id"]): readers_of(row) for row in entity_rows},
@@ -189,14 +189,14 @@ class Neo4jGraphReads:
         while rows := await self._session.rows("read/export_entities", tenant=tenant, after=after, limit=EXPORT_PAGE):
             if entities := sorted(map(_exported_entity, _whole(rows)), key=lambda entity: entity.id):
                 yield Contribution(entities=tuple(entities))
-                after = entities[-1].id
+            after = max(row["id"] for row in rows)
         after = ""
         while rows := await self._session.rows(
             "read/export_relationships", tenant=tenant, after=after, limit=EXPORT_PAGE
         ):
             if facts := sorted(map(_exported_relationship, _whole(rows)), key=lambda relationship: relationship.id):
                 yield Contribution(relationships=tuple(facts))
-                after = facts[-1].id
+            after = max(row["id"] for row in rows)
 
 
 def _whole(rows: Sequence[Row]) -> list[Row]:

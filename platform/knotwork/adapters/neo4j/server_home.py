@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import socket
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ USER = "neo4j"
 BOLT_PORTS = range(7687, 7787)
 HTTP_PORTS = range(7474, 7574)
 MB = 1024 * 1024
+DISK_BLOCK = 512  # the unit of st_blocks
 HASH_ROUNDS = 1024  # of Neo4j's own `SHA-256` credential format
 
 # Community 5.26 refuses to start with a setting it does not know, so Enterprise's have no place here.
@@ -90,6 +92,20 @@ class ServerHome:
         return self.root / "logs" / "console.log"
 
     @property
+    def copy_home(self) -> Path:
+        """Where a second server lives while it copies this one."""
+        return self.root / "copy"
+
+    @property
+    def _data(self) -> Path:
+        return self.root / "data"
+
+    @property
+    def _replaced(self) -> Path:
+        """What `_data` was until a copy took its place."""
+        return self.root / "data.replaced"
+
+    @property
     def _password(self) -> Path:
         return self.root / "password"
 
@@ -100,8 +116,29 @@ class ServerHome:
     def create(self) -> None:
         """Make the folders; nobody else on the machine may look inside."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._replaced.exists():  # a crash while a copy took over
+            if self._data.exists():
+                shutil.rmtree(self._replaced)
+            else:
+                self._replaced.rename(self._data)
         self.conf.mkdir(exist_ok=True)
         self.log.parent.mkdir(exist_ok=True)
+
+    def take_data(self, copy: ServerHome) -> None:
+        """Put the data of a copy in place of one's own; both servers are down."""
+        self._data.rename(self._replaced)
+        copy._data.rename(self._data)
+        shutil.rmtree(self._replaced)
+
+    def share_password(self, copy: ServerHome) -> None:
+        """Let a copy be opened by the same password."""
+        copy.create()
+        _write_private(copy._password, self.password())
+
+    def size_bytes(self) -> int:
+        """What all files take on the disk, but for those of a copy."""
+        files = (path for path in self.root.rglob("*") if path.is_file() and self.copy_home not in path.parents)
+        return sum(path.stat().st_blocks * DISK_BLOCK for path in files)
 
     def password(self) -> str:
         """The password as stored.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, LiteralString, TypeVar, cast
 
@@ -81,6 +81,19 @@ class Neo4jSession:
     async def rows(self, name: str, **parameters: object) -> list[Row]:
         """Run one reading statement."""
         return await self.read(lambda tx: tx.rows(name, **parameters))
+
+    async def stream(self, name: str, **parameters: object) -> AsyncGenerator[Row]:
+        """Run one reading statement and give its rows as they come, however many; an error is not retried."""
+        with store_errors():
+            async with self._open() as session:
+                result = await session.run(cast("LiteralString", statement(name)), parameters)
+                keys = result.keys()
+                async for record in result:
+                    yield dict(zip(keys, record.values(), strict=True))
+
+    def forget_bookmarks(self) -> None:
+        """Start anew with a database whose transactions are counted from the beginning again."""
+        self._bookmarks = neo4j.AsyncGraphDatabase.bookmark_manager()
 
     async def execute(self, name: str, **parameters: object) -> list[Row]:
         """Run one writing statement."""

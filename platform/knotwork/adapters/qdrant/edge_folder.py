@@ -14,6 +14,9 @@ from typing import IO
 from knotwork.errors import SetupFailed
 from knotwork.ports.vector_store import Collection
 
+_TURN = "~"
+DISK_BLOCK = 512  # the unit of st_blocks
+
 
 @dataclass(frozen=True, slots=True)
 class LiveShard:
@@ -80,8 +83,17 @@ class EdgeFolder:
         with _directory(self._path) as descriptor:
             os.fsync(descriptor)
 
+    def size_bytes(self) -> int:
+        """What all files of the folder take on the disk; Edge makes them large, and fills them by and by."""
+        return sum(path.stat().st_blocks * DISK_BLOCK for path in self._path.rglob("*") if path.is_file())
+
     def _pointer(self, collection: Collection) -> Path:
         return self._path / f"{collection.value}.live"
+
+
+def other_folder(folder: str) -> str:
+    """Where the copy goes that takes a shard's place: two names take turns."""
+    return folder.removesuffix(_TURN) if folder.endswith(_TURN) else folder + _TURN
 
 
 @contextmanager

@@ -7,13 +7,25 @@ from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from qdrant_edge import EdgeShard, QueryBatchRequest, QueryRequest, ScoredPoint
+from qdrant_edge import (
+    EdgeShard,
+    Point,
+    QueryBatchRequest,
+    QueryRequest,
+    ScoredPoint,
+    ScrollRequest,
+    UpdateOperation,
+)
 
 from knotwork.errors import StoreUnavailable
 
+if TYPE_CHECKING:
+    from qdrant_edge import PointId  # its stubs alone have the name
+
 T = TypeVar("T")
+_COPY = 500  # points copied together; queries run between two
 _BATCH = 32  # queries answered by one call, at most; writes wait no longer than that
 
 
@@ -29,6 +41,7 @@ class OwnedShard:
         self._waiting: deque[tuple[QueryRequest, asyncio.Future[list[ScoredPoint]]]] = deque()
         self._shard: EdgeShard | None = None
         self._unflushed = False
+        self._writing = asyncio.Lock()  # held by a write, or by a rewrite from its first page to its last
         self.points = 0  # of all tenants, after the last write
         self.indexed: set[str] = set()  # fields with an index, as JSON paths without quotes
 
@@ -51,7 +64,37 @@ class OwnedShard:
             work(self._opened)
             self._look(self._opened)
 
-        await self._call(operation, change)
+        async with self._writing:
+            await self._call(operation, change)
+
+    async def rewrite(self, create: Callable[[], EdgeShard], go_live: Callable[[], None]) -> None:
+        """Copy every point into the shard that `create` makes, and go on with that one.
+
+        `go_live` makes the copy the one that the next start loads; it is called once the copy is on disk. Queries
+        between two pages are answered by the old shard, writes wait.
+        """
+        async with self._writing:
+            copy = await self._call("compact", create)
+            try:
+                after: PointId | None = None
+                while True:
+                    request = ScrollRequest(offset=after, limit=_COPY, with_payload=True, with_vector=True)
+                    after = await self._call("compact", lambda request=request: _copied(self._opened, copy, request))
+                    if after is None:
+                        break
+                await self._call("compact", copy.flush)
+            except BaseException:
+                await asyncio.shield(self._call("compact", copy.close))
+                raise
+
+            def swap() -> None:
+                go_live()
+                old, self._shard = self._opened, copy
+                self._unflushed = False
+                self._look(copy)
+                old.close()
+
+            await self._call("compact", swap)
 
     async def query(self, request: QueryRequest) -> list[ScoredPoint]:
         """Answer a query, together with others that wait."""
@@ -128,6 +171,15 @@ def edge_errors(operation: str) -> Generator[None]:
         if type(error) is not Exception:
             raise
         raise StoreUnavailable("Qdrant Edge", f"{operation}: {error}") from error
+
+
+def _copied(source: EdgeShard, copy: EdgeShard, request: ScrollRequest) -> PointId | None:
+    """Copy a page of points, vectors and all; where the next one starts."""
+    records, following = source.scroll(request)
+    points = [Point(record.id, record.vector or {}, record.payload) for record in records]
+    if points:
+        copy.update(UpdateOperation.upsert_points(points))
+    return following
 
 
 def _settle(futures: list[asyncio.Future[list[ScoredPoint]]], answers: list[list[ScoredPoint] | Exception]) -> None:

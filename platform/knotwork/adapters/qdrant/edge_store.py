@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import qdrant_edge as edge
 
-from knotwork.adapters.qdrant.edge_folder import EdgeFolder, LiveShard
+from knotwork.adapters.qdrant.edge_folder import EdgeFolder, LiveShard, other_folder
 from knotwork.adapters.qdrant.edge_requests import edge_filter, edge_point, range_index, shard_config, sparse_vector
 from knotwork.adapters.qdrant.edge_shard import OwnedShard
 from knotwork.adapters.qdrant.mapping import (
@@ -20,6 +21,7 @@ from knotwork.adapters.qdrant.mapping import (
     HNSW_EF,
     KEYWORD_FIELDS,
     RANGE_INDEXES,
+    SCAN_PAGE,
     as_vector,
     changed_payload,
     conditions,
@@ -28,11 +30,13 @@ from knotwork.adapters.qdrant.mapping import (
     physical_name,
     point_key,
     scroll_cursor,
+    stray_id,
 )
 from knotwork.adapters.qdrant.ranking import Complete, Search, best, threshold
 from knotwork.domain.bm25 import query_terms
 from knotwork.domain.model import TenantId, Vector
 from knotwork.errors import DimensionMismatch, SetupFailed
+from knotwork.ports.compaction import Compacted
 from knotwork.ports.vector_store import Collection, Hit, Point, StoredPoint, View
 
 _BATCH = 1000  # points an update; queries run between two
@@ -139,6 +143,21 @@ class EdgeVectorStore:
         found, following = await self._shard(collection).read("scroll", lambda engine: engine.scroll(request))
         return [_stored(record) for record in found], None if following is None else str(following)
 
+    async def strays(self, tenant: TenantId, collection: Collection, *, remove: bool = False) -> list[str]:
+        shard, visible = self._shard(collection), edge_filter(conditions(tenant, View()))
+        found: dict[str, str] = {}
+        after: edge.PointId | None = None
+        while True:
+            request = edge.ScrollRequest(offset=after, limit=SCAN_PAGE, filter=visible, with_payload=["tenant", "id"])
+            page, after = await shard.read("strays", lambda engine, request=request: engine.scroll(request))
+            found |= {str(one.id): id_ for one in page if (id_ := stray_id(tenant, str(one.id), one.payload))}
+            if after is None:
+                break
+        if found and remove:
+            operation = edge.UpdateOperation.delete_points([*found])
+            await shard.write("delete", lambda engine: engine.update(operation))
+        return sorted(found.values())
+
     async def count(self, tenant: TenantId, collection: Collection, *, view: View) -> int:
         request = edge.CountRequest(exact=True, filter=await self._filter(tenant, collection, view))
         return await self._shard(collection).read("count", lambda engine: engine.count(request))
@@ -181,6 +200,23 @@ class EdgeVectorStore:
         for shard in self._shards.values():
             await shard.write("drop_tenant", lambda engine: engine.update(operation))
 
+    async def compact(self) -> Compacted:
+        """See `Compactable`: one collection after the other; queries go on, writes to that collection wait."""
+        before = await asyncio.to_thread(self._folder.size_bytes)
+        for collection, shard in self._shards.items():
+            live = self._folder.live(collection)
+            if live is None:
+                continue
+            folder = other_folder(live.folder)
+            await shard.rewrite(
+                lambda folder=folder, collection=collection: self._create(collection, folder),
+                lambda folder=folder, collection=collection, live=live: self._folder.set_live(
+                    collection, replace(live, folder=folder)
+                ),
+            )
+            await asyncio.to_thread(shutil.rmtree, self._folder.shard_path(live.folder))
+        return Compacted("Qdrant Edge", before, await asyncio.to_thread(self._folder.size_bytes))
+
     async def flush(self) -> None:
         """Return once everything written before is on disk; callers who wait at once share one flush."""
         if self._next_flush is None:
@@ -217,8 +253,17 @@ class EdgeVectorStore:
         """On the shard's thread: open the live shard, or make the first one."""
         live = self._folder.live(collection)
         if live is not None:
+            # A crash in the middle of compacting leaves the copy it left behind, or did not come to use.
+            shutil.rmtree(self._folder.shard_path(other_folder(live.folder)), ignore_errors=True)
             return edge.EdgeShard.load(str(self._folder.shard_path(live.folder)))
         folder = physical_name(collection, self._model, self._dimension)
+        shard = self._create(collection, folder)
+        shard.flush()
+        self._folder.set_live(collection, LiveShard(folder, self._model, self._dimension))
+        return shard
+
+    def _create(self, collection: Collection, folder: str) -> edge.EdgeShard:
+        """An empty shard, with its indexes."""
         path = self._folder.shard_path(folder)
         shutil.rmtree(path, ignore_errors=True)  # what no pointer names was left by a crash before its first use
         config = shard_config(self._dimension, keyword=collection is Collection.CHUNKS)
@@ -227,8 +272,6 @@ class EdgeVectorStore:
         for field in KEYWORD_FIELDS:
             index = edge.KeywordIndexParams(enable_hnsw=False)
             shard.update(edge.UpdateOperation.create_field_index(field, index))
-        shard.flush()
-        self._folder.set_live(collection, LiveShard(folder, self._model, self._dimension))
         return shard
 
     def _shard(self, collection: Collection) -> OwnedShard:

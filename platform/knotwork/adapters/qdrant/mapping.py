@@ -29,6 +29,7 @@ BM25 = "bm25"
 KEYWORD_FIELDS = ("tenant", "subjects", "source_type", "source_id", "facets")
 EXACT_LIMIT = 100_000  # visible points up to which a search is exhaustive
 HNSW_EF = 256  # candidates of an approximate search; below, recall falls under 0.98
+SCAN_PAGE = 1000  # points looked at together when all are
 RANGE_INDEXES = 32  # fields of a collection that get an index for bounds; one more is scanned
 
 _OURS = ("tenant", "id", "facets")
@@ -89,6 +90,12 @@ def other_model(collection: str, stored: str, configured: str) -> SetupFailed:
 def point_key(tenant: TenantId, id_: str) -> str:
     """The key of a point: the id that Qdrant knows it by."""
     return point_id(TenantId(clean(tenant)), clean(id_))
+
+
+def stray_id(tenant: TenantId, key: str, payload: Mapping[str, object] | None) -> str | None:
+    """The public id of a point that is not stored under its own key; None when it is."""
+    id_ = str((payload or {}).get("id", ""))
+    return None if key == point_key(tenant, id_) else id_ or key
 
 
 def scroll_cursor(after: str | None) -> str | None:

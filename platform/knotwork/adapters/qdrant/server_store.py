@@ -17,6 +17,7 @@ from knotwork.adapters.qdrant.mapping import (
     HNSW_EF,
     KEYWORD_FIELDS,
     RANGE_INDEXES,
+    SCAN_PAGE,
     as_vector,
     changed_payload,
     conditions,
@@ -25,6 +26,7 @@ from knotwork.adapters.qdrant.mapping import (
     physical_name,
     point_key,
     scroll_cursor,
+    stray_id,
 )
 from knotwork.adapters.qdrant.ranking import Complete, Search, best, threshold
 from knotwork.adapters.qdrant.server_errors import CONFLICT, attempt, status
@@ -141,6 +143,19 @@ class ServerVectorStore:
         visible = await self._filter(tenant, collection, view)
         found, following = await self._page(collection, visible, scroll_cursor(after), limit, with_vectors)
         return [_stored(record) for record in found], following
+
+    async def strays(self, tenant: TenantId, collection: Collection, *, remove: bool = False) -> list[str]:
+        visible, after = server_filter(conditions(tenant, View())), None
+        found: dict[str, str] = {}
+        while True:
+            page, after = await self._page(collection, visible, after, SCAN_PAGE, with_vectors=False)
+            found |= {str(one.id): id_ for one in page if (id_ := stray_id(tenant, str(one.id), one.payload))}
+            if after is None:
+                break
+        if found and remove:
+            keys = models.PointIdsList(points=[*found])
+            await attempt("delete", lambda: self._client.delete(self._alias(collection), keys, wait=True))
+        return sorted(found.values())
 
     async def count(self, tenant: TenantId, collection: Collection, *, view: View) -> int:
         return await self._count(collection, await self._filter(tenant, collection, view))

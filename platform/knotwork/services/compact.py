@@ -1,0 +1,27 @@
+"""Compact: what was deleted leaves the files of the embedded stores too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from knotwork.ports.compaction import Compactable, Compacted
+from knotwork.services.intake import Intake
+
+
+class Compaction:
+    """Compacts the stores of one platform, one after the other, while no run of any tenant is under way."""
+
+    def __init__(self, *, intake: Intake, stores: Sequence[Compactable]) -> None:
+        """`stores` are those that this process owns; servers of your own are not among them."""
+        self._intake, self._stores = intake, stores
+
+    async def compact(self) -> list[Compacted]:
+        """Rewrite every store; requests that come meanwhile wait to be accepted, queries are answered.
+
+        Tenants and keys should not be changed meanwhile: Neo4j's part is then begun again, or refused.
+
+        Raises:
+            StoreUnavailable, SetupFailed: a store cannot be rewritten; it is as it was, those before it are compacted.
+        """
+        async with self._intake.hold_all():
+            return [await store.compact() for store in self._stores]
