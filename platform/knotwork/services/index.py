@@ -275,7 +275,9 @@ class Indexer:
         deleted = [work.run.ref for work in works if work.source is None]
         if deleted:
             await self._catalogue.delete_sources(tenant, deleted)
-        await self._sync.follow(tenant)
+        is_followed = any(work.graph.ran for work in works)  # the graph's step saw to all that was noted until then
+        if deleted or any(work.gone for work in works) or not is_followed:
+            await self._sync.follow(tenant)
 
     async def _record(self, tenant: TenantId, works: Sequence[Work], step: RunStep) -> None:
         for work in works:
