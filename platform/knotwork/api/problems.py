@@ -39,6 +39,10 @@ STATUS: Mapping[str, int] = {
     "model_failed": 503,
     "model_refused": 502,
     "store_unavailable": 503,
+    "export_damaged": 400,
+    "import_differs": 500,
+    "text_missing": 500,
+    "written_meanwhile": 503,
     "internal": 500,
     # of the transport
     "method_not_allowed": 405,
