@@ -323,6 +323,13 @@ class VectorStoreContract:  # a subclass adds the `store` fixture, prepared with
         with pytest.raises(InvalidInput, match="cursor"):
             await store.scroll(ACME, CHUNKS, view=ALL, after="'; drop", limit=2)
 
+    async def test_what_was_written_through_the_port_stands_under_its_own_key(self, store: VectorStore) -> None:
+        rows = [point(f"c{number}", text="hello") for number in range(5)]
+        await store.upsert(ACME, CHUNKS, rows)
+        await store.upsert(BETA, CHUNKS, rows)
+        assert await store.strays(ACME, CHUNKS, remove=True) == []
+        assert await store.count(ACME, CHUNKS, view=ALL) == 5
+
     async def test_another_dimension_is_refused_with_both_numbers(self, store: VectorStore) -> None:
         with pytest.raises(DimensionMismatch, match=r"4 dimensions.* 768"):
             await store.prepare(model=MODEL, dimension=768)
@@ -390,6 +397,29 @@ async def edge_store(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator
     await store.close()
 
 
+def shard_of(folder: Path, collection: str) -> Path:
+    [found] = [path for path in folder.glob(f"{collection}__*") if path.is_dir()]
+    return found
+
+
+def holds(folder: Path, word: bytes) -> bool:
+    return any(word in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+async def answers(store: VectorStore) -> list[object]:
+    """Every point with its vector, and what searches find."""
+    found: dict[str, StoredPoint] = {}
+    after = None
+    while True:
+        page, after = await store.scroll(ACME, CHUNKS, view=ALL, after=after, limit=400, with_vectors=True)
+        found |= {each.id: each for each in page}
+        if after is None:
+            break
+    dense = await store.search_dense(ACME, CHUNKS, Y, view=filtered(n={"gte": 5}), limit=20)
+    keyword = await store.search_keyword(ACME, "hello word7", view=ALL, limit=20)
+    return [found, dense, keyword]
+
+
 class TestEdgeVectorStore(VectorStoreContract):
     @pytest_asyncio.fixture
     async def store(self, edge_store: EdgeVectorStore) -> EdgeVectorStore:
@@ -422,6 +452,50 @@ class TestEdgeVectorStore(VectorStoreContract):
         (tmp_path / "chunks.live").unlink()  # as if the crash came before the pointer was written
         again = await opened(tmp_path)
         await again.upsert(ACME, CHUNKS, [point("c1")])
+        assert await again.count(ACME, CHUNKS, view=ALL) == 1
+        await again.close()
+
+    async def test_compacting_keeps_every_answer_and_leaves_nothing_of_what_was_deleted(self, tmp_path: Path) -> None:
+        store = await opened(tmp_path)
+        rows = [point(f"c{number}", [1.0, number, 0.5, 0.0], f"word{number} hello", n=number) for number in range(1200)]
+        await store.upsert(ACME, CHUNKS, rows)
+        await store.upsert(ACME, CHUNKS, [point("secret", text="xanthoproteinuria")])
+        await store.delete(ACME, CHUNKS, ["secret"])
+        await store.flush()
+        assert holds(tmp_path, b"xanthoproteinuria")
+        before = await answers(store)
+        for _ in range(2):  # the second takes the place of the first
+            await store.compact()
+            assert not holds(tmp_path, b"xanthoproteinuria")
+            assert await answers(store) == before
+        await store.close()
+        again = await opened(tmp_path)
+        assert await answers(again) == before
+        await again.close()
+
+    async def test_while_a_shard_is_compacted_queries_are_answered_and_writes_are_kept(self, tmp_path: Path) -> None:
+        store = await opened(tmp_path)
+        await store.upsert(ACME, CHUNKS, [point(f"c{number}", text="hello") for number in range(3000)])
+        compacting = asyncio.create_task(store.compact())
+        await asyncio.sleep(0)
+        await store.upsert(ACME, CHUNKS, [point("late", text="hello late")])
+        await store.delete(ACME, CHUNKS, ["c0"])
+        assert len(await store.search_keyword(ACME, "hello", view=ALL, limit=5)) == 5
+        await compacting
+        assert [hit.id for hit in await store.search_keyword(ACME, "late", view=ALL, limit=5)] == ["late"]
+        assert await store.count(ACME, CHUNKS, view=ALL) == 3000
+        await store.close()
+
+    async def test_a_copy_that_a_crash_left_is_removed_and_not_used(self, tmp_path: Path) -> None:
+        store = await opened(tmp_path)
+        await store.upsert(ACME, CHUNKS, [point("c1", text="hello")])
+        await store.close()
+        live = shard_of(tmp_path, "chunks")
+        copy = live.with_name(live.name + "~")
+        copy.mkdir()
+        (copy / "half").write_text("xanthoproteinuria")
+        again = await opened(tmp_path)
+        assert not copy.exists()
         assert await again.count(ACME, CHUNKS, view=ALL) == 1
         await again.close()
 
