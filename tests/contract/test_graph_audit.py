@@ -104,7 +104,7 @@ class TestMemoryAudit(GraphAuditContract):
 
 @pytest.mark.neo4j
 class TestNeo4jAudit(GraphAuditContract):
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     async def audited(self, neo4j_server: Neo4jAddress) -> AsyncGenerator[Audited]:
         async with neo4j_session(neo4j_server) as session:
             yield Audited(neo4j_stores(session), Neo4jAudit(session))
