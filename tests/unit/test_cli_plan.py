@@ -69,6 +69,21 @@ def test_a_link_back_to_a_folder_above_is_left_out_and_other_links_are_followed(
     assert ids([tree]) == ["a.md", "also-b/c.md", "b/c.md"]
 
 
+def test_a_link_out_of_the_folder_given_is_skipped_and_named(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "secret.md").write_text("text")
+    (tree / "b" / "file.md").symlink_to(tmp_path / "private" / "secret.md")
+    (tree / "folder").symlink_to(tmp_path / "private")
+
+    plan = make_plan([tree], root=None)
+
+    assert [item.id for item in plan.items] == ["a.md", "b/c.md"]
+    assert [(problem.id, problem.code) for problem in plan.problems] == [
+        (str(tree / "b" / "file.md"), "outside"),
+        (str(tree / "folder"), "outside"),
+    ]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
 def test_a_folder_that_cannot_be_read_is_a_problem_and_the_rest_goes_on(tree: Path) -> None:
     (tree / "b").chmod(0)
@@ -85,7 +100,7 @@ def test_files_come_in_the_order_of_their_names(tmp_path: Path) -> None:
     for name in ("10", "9", "B", "a", "ä"):
         (tmp_path / name).write_text("text")
 
-    assert [path.name for path in walk(tmp_path, [])] == ["10", "9", "B", "a", "ä"]
+    assert [path.name for path in walk(tmp_path, [], tmp_path)] == ["10", "9", "B", "a", "ä"]
 
 
 def test_two_files_of_one_id_are_a_problem_that_names_both(tree: Path, tmp_path: Path) -> None:

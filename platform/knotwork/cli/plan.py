@@ -93,7 +93,7 @@ def make_plan(paths: Sequence[Path], *, root: Path | None) -> Plan:
             raise InvalidInput(f"{path} does not exist; name a file or a folder")
         base = _absolute(root or (path if path.is_dir() else path.parent))
         scopes.append(Place(base, relative_id(path, base)))
-        for file in walk(path, problems) if path.is_dir() else [path]:
+        for file in walk(path, problems, path.resolve()) if path.is_dir() else [path]:
             for item in _expand(file, Place(base, relative_id(file, base)), problems):
                 if item.id in items:
                     problems.append(_duplicate(item, items[item.id]))
@@ -102,10 +102,13 @@ def make_plan(paths: Sequence[Path], *, root: Path | None) -> Plan:
     return Plan(tuple(items.values()), tuple(problems), tuple(scopes))
 
 
-def walk(folder: Path, problems: list[Problem], _above: frozenset[tuple[int, int]] = frozenset()) -> Iterator[Path]:
-    """Every file below a folder, in the order of names; what cannot be read is added to the problems.
+def walk(
+    folder: Path, problems: list[Problem], within: Path, _above: frozenset[tuple[int, int]] = frozenset()
+) -> Iterator[Path]:
+    """Every file below a folder, in the order of names; what cannot be taken is added to the problems.
 
-    Hidden files and folders are left out, and so are links back to a folder above.
+    Hidden files and folders are left out, and so are links back to a folder above. A link to what is not below `within`
+    (resolved) is a problem: a folder that others wrote must not bring in what they cannot read.
     """
     try:
         state = folder.stat()
@@ -118,8 +121,12 @@ def walk(folder: Path, problems: list[Problem], _above: frozenset[tuple[int, int
         problems.append(_unreadable(str(folder), folder, error))
         return
     for path, is_folder, is_file in kinds:
-        if is_folder:
-            yield from walk(path, problems, _above | {here})
+        if (is_folder or is_file) and path.is_symlink() and not path.resolve().is_relative_to(within):
+            problems.append(
+                Problem(str(path), "outside", f"{path} links to {path.resolve()}, outside the folder given")
+            )
+        elif is_folder:
+            yield from walk(path, problems, within, _above | {here})
         elif is_file:  # else a broken link, a pipe, a socket
             yield path
 
