@@ -39,9 +39,12 @@ class Home:
 
 @pytest.fixture
 async def home(tmp_path: Path) -> AsyncGenerator[Home]:
+    copy = tmp_path / "neo4j" / "copy"
+    (copy / "neo4j" / "data").mkdir(parents=True)  # as a process leaves it that is killed while it compacts
     cache = os.environ.get("KNOTWORK_NEO4J_CACHE")
     server = EmbeddedNeo4j(tmp_path, cache=Path(cache) if cache else None)
     address = await server.start()
+    assert not copy.exists()
     try:
         async with open_stores(address, tmp_path) as stores, open_stack(stores, SentenceExtractor()) as stack:
             yield Home(tmp_path, server, stores, stack)
