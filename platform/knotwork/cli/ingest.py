@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from knotwork.cli.output import Output, plural
+from knotwork.cli.output import Output, in_line, plural
 from knotwork.cli.session import Session, command
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _show_counts(output: Output, what: str, counts: Mapping[str, int]) -> None:
 
 def _show_problems(output: Output, problems: Sequence[Problem]) -> None:
     for problem in problems[:NAMED]:
-        output.note(f"failed: {problem.id}: {problem.message}", style="red")
+        output.note(in_line(f"failed: {problem.id}: {problem.message}"), style="red")
     if len(problems) > NAMED:
         output.note(f"... and {len(problems) - NAMED:,} more; --json names all")
 

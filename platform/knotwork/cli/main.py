@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from knotwork.cli import admin, demo, doctor, failures, ingest, queries, service, sources
+from knotwork.cli.output import json_text, printable
 from knotwork.cli.session import HomeOption, JsonOption, TenantOption
 from knotwork.errors import PlatformError
 
@@ -77,10 +78,8 @@ def _fail(error: Exception) -> int:
     else:
         message = f"unexpected {type(error).__name__}: {error}; KNOTWORK_DEBUG=1 shows the trace, please report it"
     if "--json" in sys.argv:
-        import json
-
-        sys.stdout.write(json.dumps({"error": {"code": code, "message": message}}, ensure_ascii=False) + "\n")
-    sys.stderr.write(f"knotwork: {message}\n")
+        sys.stdout.write(json_text({"error": {"code": code, "message": message}}) + "\n")
+    sys.stderr.write(f"knotwork: {printable(message)}\n")
     return 1
 
 

@@ -13,7 +13,12 @@ from rich.console import Console
 from rich.text import Text
 
 QUIET_LINE_S = 5.0  # between two lines of progress where no bar can be drawn
-REPLACED = {code: "�" for code in (*range(0x20), 0x7F, *range(0x80, 0xA0)) if chr(code) not in "\n\t"}
+BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))  # they reorder what stands around them
+LINE_ENDS = (0x2028, 0x2029)
+STEERING = (*range(0x20), *range(0x7F, 0xA0), *BIDI, *LINE_ENDS)  # what must not reach a terminal as it is
+REPLACED = {code: "�" for code in STEERING if chr(code) not in "\n\t"}
+REPLACED_IN_LINE = REPLACED | {ord("\n"): " ", ord("\t"): " "}
+ESCAPED = {code: f"\\u{code:04x}" for code in STEERING if chr(code) > "~"}  # JSON has escaped those below
 
 
 class Progress(Protocol):
@@ -37,7 +42,7 @@ class Output:
 
     def document(self, value: object) -> None:
         """The machine's answer: one JSON document."""
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(json_text(value, indent=2) + "\n")
 
     def line(self, text: str = "", *, style: str = "", indent: int = 0) -> None:
         """A line of the human answer; long ones are wrapped on a terminal only."""
@@ -49,10 +54,10 @@ class Output:
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Rows under their columns."""
-        cells = [[printable("" if cell is None else str(cell)) for cell in row] for row in rows]
+        cells = [[in_line("" if cell is None else str(cell)) for cell in row] for row in rows]
         if not self._out.is_terminal:
             for row in cells:
-                sys.stdout.write("\t".join(cell.replace("\n", " ").replace("\t", " ") for cell in row) + "\n")
+                sys.stdout.write("\t".join(row) + "\n")
             return
         from rich.table import Table
 
@@ -67,7 +72,7 @@ class Output:
         """Names with their values, one a line."""
         width = max(map(len, pairs), default=0)
         for name, value in pairs.items():
-            self.line(f"{name:<{width}}  {value}")
+            self.line(in_line(f"{name:<{width}}  {value}"))
 
     @contextmanager
     def progress(self, label: str, *, unit: str = "", is_bytes: bool = False) -> Generator[Progress]:
@@ -142,8 +147,18 @@ class _Lines:
 
 
 def printable(text: str) -> str:
-    """The text without control characters: a document must not steer the terminal that shows it."""
+    """The text without characters that steer: a document must not rule the terminal that shows it."""
     return text.translate(REPLACED)
+
+
+def in_line(text: str) -> str:
+    """As `printable`, and on one line: an id must not look like a line of ours."""
+    return text.translate(REPLACED_IN_LINE)
+
+
+def json_text(value: object, *, indent: int | None = None) -> str:
+    """JSON in which characters that steer a terminal are escaped; the value is the same."""
+    return json.dumps(value, ensure_ascii=False, indent=indent).translate(ESCAPED)
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

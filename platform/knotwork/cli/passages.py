@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from knotwork.cli.facts import joints, links
-from knotwork.cli.output import Output, fact_line
+from knotwork.cli.output import Output, fact_line, in_line
 
 Json = dict[str, Any]
 
@@ -26,7 +26,9 @@ def show_passages(output: Output, passages: Sequence[Json], *, whole: bool = Fal
     for passage in passages:
         source, about = passage["source"] or {"type": "?", "id": "?"}, passage["metadata"]
         page = f", page {about['page']}" if about.get("page") else ""
-        output.line(f"[{passage['citation']}] {source['id']}{page}  (score {passage['score']:.3f})", style="bold")
+        output.line(
+            f"[{passage['citation']}] {in_line(source['id'])}{page}  (score {passage['score']:.3f})", style="bold"
+        )
         if trail := heading_trail(about):
             output.line(trail, style="cyan", indent=4)
         output.line(excerpt(passage["text"], None if whole else EXCERPT_CHARS), indent=4)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from knotwork.cli.output import plural
+from knotwork.cli.output import in_line, plural
 from knotwork.cli.session import HomeOption, JsonOption, Session, TenantOption, command, merged, open_session
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def show_source(
     if output.as_json:
         output.document(source)
         return
-    output.line(source["title"] or source["id"], style="bold")
+    output.line(in_line(source["title"] or source["id"]), style="bold")
     output.facts(
         {
             "id": source["id"],
@@ -119,7 +119,7 @@ def delete_sources(
         session.output.document({"deleted": deleted, "problems": problems})
     else:
         for id_ in deleted:
-            session.output.line(f"deleted {id_}")
+            session.output.line(f"deleted {in_line(id_)}")
     for refusal in refused:
         session.output.note(f"failed: {refusal}", style="red")
     if refused:
