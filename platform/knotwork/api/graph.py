@@ -22,7 +22,9 @@ router = APIRouter(prefix="/v1/graph", tags=["graph"])
 async def search_entities(
     request: Request,
     identity: Reading,
-    name: Annotated[str, Query(description="How the name begins, in any spelling.", examples=["retry"])] = "",
+    name: Annotated[
+        str, Query(description="How the name begins, in any spelling; empty lists all.", examples=["retry"])
+    ] = "",
     after: After = None,
     limit: Limit = 100,
 ) -> EntityPage:

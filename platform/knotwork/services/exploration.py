@@ -45,11 +45,15 @@ class Exploration:
     async def search(
         self, reader: Reader, prefix: str, *, after: EntityId | None = None, limit: int = 100
     ) -> list[EntityView]:
-        """A page of the visible entities whose name starts with `prefix` in any spelling, by (name, id)."""
+        """A page of the visible entities whose name starts with `prefix` in any spelling, by (name, id).
+
+        An empty prefix lists all; one that can name no entity, such as an emoji alone, none.
+        """
+        name = normalise_name(prefix)
+        if prefix and not name:
+            return []
         view = View(reader.subjects)
-        return await self._graph.search_entities(
-            reader.tenant, normalise_name(prefix), view=view, after=after, limit=limit
-        )
+        return await self._graph.search_entities(reader.tenant, name, view=view, after=after, limit=limit)
 
     async def entity(self, reader: Reader, id_: EntityId) -> EntityDetail:
         """One entity.

@@ -138,3 +138,13 @@ async def test_entities_are_searched_by_prefix_paged_and_read_with_their_neighbo
     assert len(around["relationships"]) == 2
     ends = {one["from_id"] for one in around["relationships"]}
     assert {one["id"] for one in around["entities"]} == ends
+
+
+@pytest.mark.parametrize("name", ["%F0%9F%98%80", "%00", "%20", "%E2%80%8D"])
+async def test_a_name_that_can_name_nothing_finds_nothing_and_no_name_lists_all(
+    api: Api, running: Running, name: str
+) -> None:
+    running.extractor.answers["Herons wait."] = facts(("heron", "waits in", "reed"))
+    await api.put("a.txt", "Herons wait.")
+    assert (await api("GET", f"/graph/entities?name={name}")).json() == {"items": [], "next": None}
+    assert len((await api("GET", "/graph/entities?name=")).json()["items"]) == 2
