@@ -1,0 +1,1 @@
+"""Adapters over plain files of the home folder."""
