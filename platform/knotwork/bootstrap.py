@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import structlog
 from pydantic import SecretStr
 from qdrant_client import AsyncQdrantClient
 
+from knotwork.adapters.files.inbox import FileInbox
 from knotwork.adapters.models.extractors import EndpointExtractors, NoExtractors, OneExtractor
 from knotwork.adapters.models.openai_embedder import OpenAIEmbedder
 from knotwork.adapters.models.openai_http import OpenAIEndpoint
@@ -145,6 +147,13 @@ async def open_platform(
         sync = VectorSync(graph, vectors, embedder)
         extractors, extractor = _given(models) if models else await _extractors(settings, pool, stack)
         chunker = PooledChunker(pool, max_tokens=settings.chunk_tokens, overlap_tokens=settings.chunk_overlap)
+        graph_builder = GraphBuilder(
+            catalogue=catalogue,
+            graph=graph,
+            extractors=extractors,
+            sync=sync,
+            concurrency=settings.extraction_concurrency,
+        )
         indexer = Indexer(
             catalogue=catalogue,
             ledger=ledger,
@@ -152,24 +161,19 @@ async def open_platform(
             vectors=vectors,
             embedder=embedder,
             chunker=chunker,
-            graph_builder=GraphBuilder(
-                catalogue=catalogue,
-                graph=graph,
-                extractors=extractors,
-                sync=sync,
-                concurrency=settings.extraction_concurrency,
-            ),
+            graph_builder=graph_builder,
             sync=sync,
             freshness_target_s=settings.freshness_target_s,
         )
         await _default_tenant(catalogue)
-        for tenant in await catalogue.tenants():  # what an earlier process left when it was killed
+        known = await catalogue.tenants()
+        for tenant in known:  # what an earlier process left when it was killed
             await sync.follow(tenant)
         keys = Neo4jKeyStore(session)
         access = Access(keys)
         if settings.first_key is not None:
             await access.adopt_first(DEFAULT_TENANT, settings.first_key.get_secret_value())
-        intake = Intake(catalogue=catalogue, ledger=ledger, indexer=indexer)
+        intake = Intake(catalogue=catalogue, ledger=ledger, indexer=indexer, inbox=await _inbox(settings))
         stack.push_async_callback(intake.stop)
         if unfinished := await intake.start():
             log.info("runs_taken_up", runs=unfinished)
@@ -186,6 +190,8 @@ async def open_platform(
             sync=sync,
             hold=intake.hold,
         )
+        tenants = Tenants(catalogue=catalogue, vectors=vectors, intake=intake)
+        tenants.know(known)
         retrieval = Retrieval(
             {
                 Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
@@ -208,9 +214,15 @@ async def open_platform(
             sync=sync,
             parser=PooledParser(parsing, timeout_s=PARSE_TIMEOUT_S),
             access=access,
-            tenants=Tenants(catalogue=catalogue, vectors=vectors, intake=intake),
+            tenants=tenants,
             sources=Sources(catalogue=catalogue, ledger=ledger, intake=intake),
-            upkeep=Upkeep(catalogue=catalogue, intake=intake),
+            upkeep=Upkeep(
+                catalogue=catalogue,
+                intake=intake,
+                chunker=chunker,
+                embedder=embedder,
+                graph_builder=graph_builder,
+            ),
             citations=Citations(catalogue=catalogue, vectors=vectors),
             exploration=Exploration(graph),
             health=Health(
@@ -297,7 +309,24 @@ async def _neo4j(
         f"{address.http_url}/browser/", address.bolt_uri, address.user, address.pid, str(address.log_path)
     )
     session = Neo4jSession(driver)
-    return session, browser, [Neo4jCompaction(server, session)]
+    return session, browser, [Neo4jCompaction(server, session)], keeper
+
+
+async def _inbox(settings: Settings) -> FileInbox | None:
+    """Where requests wait while Neo4j is away; None: a home that may not last keeps nothing."""
+    wanted = settings.inbox
+    if wanted is None:
+        wanted = not (settings.neo4j_uri and settings.qdrant_url)
+    if not wanted:
+        return None
+    inbox = FileInbox(settings.home / "inbox")
+    await inbox.open()
+    return inbox
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait({task})
 
 
 def _compactable(vectors: VectorStore) -> list[Compactable]:

@@ -38,6 +38,12 @@ class Settings(BaseSettings):
     )
     neo4j_heap_mb: int = Field(default=0, description="Heap of the embedded Neo4j in MB; 0: sized to the machine.")
 
+    inbox: bool | None = Field(
+        default=None,
+        description="Accept requests while Neo4j is away and keep them in the home; unset: unless Neo4j and Qdrant are "
+        "both your own, as the home may then be one that does not last.",
+    )
+
     qdrant_url: str | None = Field(
         default=None, description="URL of your own Qdrant server; unset: Qdrant Edge in the service."
     )

@@ -73,7 +73,7 @@ class LedgerContract:
         assert await stores.ledger.run(tenant, other.id) == other
         await stores.ledger.record(tenant, [])
 
-    @pytest.mark.parametrize("state", [RunState.DONE, RunState.FAILED])
+    @pytest.mark.parametrize("state", [RunState.DONE, RunState.FAILED, RunState.CANCELLED])
     async def test_a_run_that_is_over_lets_go_of_what_came_with_it(
         self, stores: Stores, tenant: TenantId, state: RunState
     ) -> None:
@@ -100,6 +100,28 @@ class LedgerContract:
         assert await stores.ledger.run(tenant, over.id) == replace(done, source=None)
         assert await stores.ledger.texts(tenant, [run.id]) == {run.id: PARSED}
         assert await stores.ledger.texts(tenant, [over.id]) == {}
+
+    async def test_a_run_that_is_over_stays_as_it_is(self, stores: Stores, tenant: TenantId) -> None:
+        run = index_run()
+        await stores.ledger.accept(tenant, [AcceptedRun(run, PARSED)])
+        done = replace(run, step=RunStep.DONE, state=RunState.DONE, result=RESULT)
+        await stores.ledger.record(tenant, [done])
+        await stores.ledger.record(tenant, [replace(run, state=RunState.CANCELLING)])
+        assert await stores.ledger.run(tenant, run.id) == replace(done, source=None)
+        assert run.id not in {one.id for _, one in await stores.ledger.unfinished()}
+
+    async def test_a_tenant_is_paused_until_it_is_resumed(self, stores: Stores, tenant: TenantId) -> None:
+        other = new_tenant()
+        for paused in (True, True, False, False, True):
+            await stores.ledger.set_paused(tenant, paused=paused)
+            assert (tenant in await stores.ledger.paused()) == paused
+        await stores.catalogue.put_tenant(tenant, TenantSettings(graph=False))
+        assert tenant in await stores.ledger.paused()
+        with pytest.raises(UnknownTenant):
+            await stores.ledger.set_paused(other, paused=True)
+        assert other not in await stores.ledger.paused()
+        await stores.catalogue.delete_tenant(tenant)
+        assert tenant not in await stores.ledger.paused()
 
     async def test_unknown_runs_are_passed_over(self, stores: Stores, tenant: TenantId) -> None:
         run = index_run()
@@ -129,6 +151,7 @@ class LedgerContract:
         await stores.ledger.record(
             tenant, [replace(runs[0], state=RunState.DONE), replace(runs[2], state=RunState.RUNNING)]
         )
+        await stores.ledger.record(tenant, [replace(runs[4], state=RunState.CANCELLING)])
         await stores.ledger.record(other, [replace(runs[1], state=RunState.FAILED)])
         found: list[tuple[TenantId, Run]] = []
         while page := await stores.ledger.unfinished(after=found[-1][1].id if found else None, limit=3):

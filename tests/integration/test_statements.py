@@ -17,7 +17,8 @@ from support.stores import neo4j_session
 READS = sorted(path.stem for path in (cypher_folder() / "read").glob("*.cypher"))
 WRITES = sorted(path.stem for path in (cypher_folder() / "write").glob("*.cypher"))
 ALL = [f"read/{name}" for name in READS] + [f"write/{name}" for name in WRITES]
-WITHOUT_KEY = {"read/tenants", "read/any_key"}  # they are asked about everything, and say so: no parameters
+# They are asked about everything, and say so: no parameters.
+WITHOUT_KEY = {"read/tenants", "read/paused_tenants", "read/any_key"}
 SCANS = {
     "AllNodesScan",
     "NodeByLabelScan",

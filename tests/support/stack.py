@@ -31,6 +31,7 @@ from knotwork.domain.model import (
     TenantId,
 )
 from knotwork.domain.retrieval import Mode, Reader, RetrieveOptions
+from knotwork.ports.inbox import Inbox
 from knotwork.ports.models import Extractor
 from knotwork.ports.vector_store import Collection, View
 from knotwork.services.extract import GraphBuilder
@@ -109,6 +110,8 @@ class Stack:
     vectors: EdgeVectorStore
     embedder: HashEmbedder
     extractors: Switchable
+    graph_builder: GraphBuilder
+    indexer: Indexer
     intake: Intake
     upkeep: Upkeep
     retrieval: Retrieval
@@ -183,7 +186,12 @@ async def open_stores(address: Neo4jAddress, folder: Path) -> AsyncGenerator[Sto
 
 
 def build_stack(
-    stores: Stores, tenant: TenantId, extractor: Extractor | None, *, wrap: Callable[[Any], Any] = lambda port: port
+    stores: Stores,
+    tenant: TenantId,
+    extractor: Extractor | None,
+    *,
+    wrap: Callable[[Any], Any] = lambda port: port,
+    inbox: Inbox | None = None,
 ) -> Stack:
     """The services of one tenant; `wrap` is put around every port that they write through."""
     embedder, calls, session = HashEmbedder(), Calls(), stores.session
@@ -194,17 +202,19 @@ def build_stack(
     noted_ledger = calls.recording(wrap(ledger), "ledger")
     sync = VectorSync(noted_graph, noted_vectors, embedder)
     extractors = Switchable(extractor)
+    chunker = TextChunker()
+    graph_builder = GraphBuilder(catalogue=noted_catalogue, graph=noted_graph, extractors=extractors, sync=sync)
     indexer = Indexer(
         catalogue=noted_catalogue,
         ledger=noted_ledger,
         graph=noted_graph,
         vectors=noted_vectors,
         embedder=embedder,
-        chunker=TextChunker(),
-        graph_builder=GraphBuilder(catalogue=noted_catalogue, graph=noted_graph, extractors=extractors, sync=sync),
+        chunker=chunker,
+        graph_builder=graph_builder,
         sync=sync,
     )
-    intake = Intake(catalogue=noted_catalogue, ledger=ledger, indexer=indexer)
+    intake = Intake(catalogue=noted_catalogue, ledger=ledger, indexer=indexer, inbox=inbox)
     retrieval = Retrieval(
         {
             Mode.SEMANTIC: SemanticRetriever(stores.vectors, embedder),
@@ -221,8 +231,10 @@ def build_stack(
         stores.vectors,
         embedder,
         extractors,
+        graph_builder,
+        indexer,
         intake,
-        Upkeep(catalogue=catalogue, intake=intake),
+        Upkeep(catalogue=catalogue, intake=intake, chunker=chunker, embedder=embedder, graph_builder=graph_builder),
         retrieval,
         sync,
         calls,

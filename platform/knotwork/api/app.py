@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from knotwork.api import chunks, failures, graph, health, jobs, keys, query, sources, tenants
+from knotwork.api import chunks, failures, graph, health, jobs, keys, query, sources, tenants, upkeep
 from knotwork.api.docs import add_docs
 from knotwork.api.limits import Limits
 from knotwork.api.metrics import Metrics
@@ -43,7 +43,7 @@ def create_app(platform: Platform, *, operator_token: str) -> FastAPI:
     )
     metrics = Metrics(lambda: platform.intake.counts)
     app.state.knotwork = State(platform, operator_token, metrics)
-    for module in (sources, jobs, failures, query, chunks, graph, tenants, keys, health):
+    for module in (sources, jobs, failures, upkeep, query, chunks, graph, tenants, keys, health):
         app.include_router(module.router)
     add_docs(app)
     add_handlers(app)

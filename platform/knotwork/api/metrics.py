@@ -56,6 +56,7 @@ class _Runs(Collector):
         over = CounterMetricFamily("knotwork_runs_over", "Runs that ended, by state.", labels=("state",))
         over.add_metric(("done",), counts.done)
         over.add_metric(("failed",), counts.failed)
+        over.add_metric(("cancelled",), counts.cancelled)
         yield over
         yield CounterMetricFamily(
             "knotwork_failed_chunks",

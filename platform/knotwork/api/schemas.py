@@ -13,6 +13,7 @@ from knotwork.domain.graph_views import EntityView, MentionView, RelationshipVie
 from knotwork.domain.model import Heading, Passage, Source, SourceRef
 from knotwork.domain.retrieval import MAX_TOP_K, Mode
 from knotwork.ports.keys import ApiKey, Scope
+from knotwork.services.upkeep import Staleness, StaleSource
 
 Subjects = Annotated[
     list[str] | None,
@@ -138,7 +139,7 @@ class Job(BaseModel):
     id: str
     kind: Literal["index", "update", "delete"]
     source: SourceName
-    state: Literal["queued", "running", "done", "failed"]
+    state: Literal["queued", "running", "cancelling", "done", "failed", "cancelled"]
     step: Literal["recorded", "chunks", "graph", "pruned", "done"]
     accepted_at: datetime
     error: JobError | None
@@ -166,6 +167,11 @@ class JobAnswer(BaseModel):
 class JobPage(BaseModel):
     items: list[Job]
     next: str | None = Field(description="Pass it as `after` for the next page; null: this is the last.")
+    paused: bool = Field(description="Whether no job of the tenant is started.")
+
+
+class Paused(BaseModel):
+    paused: bool
 
 
 class FailureOut(BaseModel):
@@ -195,6 +201,26 @@ class FailurePage(BaseModel):
 
 class Queued(BaseModel):
     queued: int = Field(description="Sources queued; those that wait already are not counted.")
+
+
+class StaleOut(BaseModel):
+    """A source that the present configuration would make otherwise."""
+
+    source: SourceName
+    reasons: list[Staleness]
+
+    @classmethod
+    def of(cls, stale: StaleSource) -> Self:
+        return cls(source=SourceName.of(stale.source.ref), reasons=list(stale.reasons))
+
+
+class StalePage(BaseModel):
+    items: list[StaleOut]
+    next: str | None = Field(description="Pass it as `after` for the next page; null: this is the last.")
+
+
+class QueuedPage(Queued):
+    next: str | None = Field(description="Pass it as `after` to queue what follows; null: this was the last.")
 
 
 class QueryBody(Body):

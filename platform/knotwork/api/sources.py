@@ -185,6 +185,8 @@ async def _answer(request: Request, response: Response, identity: Identity, run:
         run = await state_of(request).platform.intake.wait(identity.tenant, run.id)
         if run.state is RunState.FAILED:
             raise RunFailed(run_id=run.id, run_code=run.error_code or "internal", reason=run.error or "see the log")
+        if run.state is RunState.CANCELLED:
+            raise RunFailed(run_id=run.id, run_code="cancelled", reason="somebody cancelled it")
         response.status_code = 200
     response.headers["Location"] = f"/v1/jobs/{run.id}"
     return JobAnswer(job=Job.of(run))

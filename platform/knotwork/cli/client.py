@@ -17,7 +17,7 @@ CONNECTIONS = 160
 EVENT_SILENCE_S = 60.0  # the service sends a comment every 15 s
 PAGE = 100
 DOTS = {".": "%2E", "..": "%2E%2E"}
-OVER = ("done", "failed")
+OVER = ("done", "failed", "cancelled")
 
 Json = dict[str, Any]
 
@@ -123,6 +123,8 @@ class Client:
         job = await self.finished((await self.delete(source_path(type_, id_)))["job"]["id"])
         if job["state"] == "failed":
             raise Refused(code=job["error"]["code"], message=job["error"]["message"], status=422)
+        if job["state"] == "cancelled":
+            raise Refused(code="cancelled", message=f"somebody cancelled the job that deletes {id_}", status=422)
 
     async def finished(self, job_id: str, on_progress: Callable[[Json], None] | None = None) -> Json:
         """The job once it is over, done or failed. A broken stream of events is taken up again.

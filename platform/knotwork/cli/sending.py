@@ -132,9 +132,10 @@ class Sender:
                 self._progress(self._done, self._total, f"{item.id}: {state['chunks_done']} of {total} chunks")
 
         job = await self._client.finished(job["id"], show)
-        if job["state"] == "failed":
+        if job["state"] != "done":
+            error = job["error"] or {"code": job["state"], "message": "somebody cancelled its job"}
             self.report.failed_runs += 1
-            self.report.problems.append(Problem(item.id, job["error"]["code"], job["error"]["message"]))
+            self.report.problems.append(Problem(item.id, error["code"], error["message"]))
             return
         source = await self._client.get(source_path(self._said.source_type, item.id))
         self.report.chunks += source["chunks"]

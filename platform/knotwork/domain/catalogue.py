@@ -112,8 +112,13 @@ class RunStep(StrEnum):
 class RunState(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
+    CANCELLING = "cancelling"  # nobody wants it any more, and it is under way
     DONE = "done"
     FAILED = "failed"
+    CANCELLED = "cancelled"  # never started, or stopped; what it left undone is listed with the failed chunks
+
+
+OVER = frozenset({RunState.DONE, RunState.FAILED, RunState.CANCELLED})
 
 
 @dataclass(frozen=True, slots=True)

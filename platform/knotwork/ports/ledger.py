@@ -25,9 +25,9 @@ class Ledger(Protocol):
         ...
 
     async def record(self, tenant: TenantId, runs: Sequence[Run]) -> None:
-        """Set step, state, error and result of these runs; unknown ones are passed over.
+        """Set step, state, error and result of these runs; unknown ones, and ones that are over, are passed over.
 
-        A run that is done or failed lets go of its text, source and change, as a later run may delete what they say.
+        A run that is over lets go of its text, source and change, as a later run may delete what they say.
         """
         ...
 
@@ -38,5 +38,17 @@ class Ledger(Protocol):
         ...
 
     async def unfinished(self, *, after: str | None = None, limit: int = 1000) -> list[tuple[TenantId, Run]]:
-        """Queued and running runs of all tenants, in order of acceptance, after run `after`."""
+        """Runs of all tenants that are not over, in order of acceptance, after run `after`."""
+        ...
+
+    async def set_paused(self, tenant: TenantId, *, paused: bool) -> None:
+        """Note that no run of the tenant is to be started, or that they are again.
+
+        Raises:
+            UnknownTenant: there is no such tenant.
+        """
+        ...
+
+    async def paused(self) -> list[TenantId]:
+        """The tenants of which no run is to be started, sorted."""
         ...

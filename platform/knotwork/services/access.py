@@ -153,13 +153,13 @@ class Access:
         return Caller(key.tenant, key.scopes, key.subjects)
 
 
-async def answer_soon(question: Awaitable[T]) -> T:
-    """The store's answer, or StoreUnavailable: adapters repeat a question for longer than a caller should wait."""
+async def answer_soon(question: Awaitable[T], *, within_s: float = ANSWER_S) -> T:
+    """Neo4j's answer, or StoreUnavailable: adapters repeat a question for longer than a caller should wait."""
     try:
-        async with asyncio.timeout(ANSWER_S):
+        async with asyncio.timeout(within_s):
             return await question
     except TimeoutError as error:
-        raise StoreUnavailable("the store of tenants and keys", f"no answer within {ANSWER_S:.0f} s") from error
+        raise StoreUnavailable("Neo4j", f"no answer within {within_s:g} s") from error
 
 
 def _hash(secret: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -27,6 +27,7 @@ from knotwork.errors import ModelFailed, PlatformError
 from knotwork.ports.catalogue import Catalogue
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.models import ExtractionInput, Extractor
+from knotwork.services.run_control import RunControl
 from knotwork.services.vector_sync import VectorSync
 
 log = structlog.get_logger()
@@ -36,6 +37,7 @@ log = structlog.get_logger()
 SLICE_CHUNKS = 128
 
 REASON_CHARS = 500  # of an error kept with the chunk, at most
+CANCELLED = ExtractionFailure("cancelled", "the job was cancelled before it was read; `failures --retry` reads it")
 NOT_JSON = ExtractionFailure(ModelFailed.code, "the extractor's answer is not JSON")
 
 
@@ -56,7 +58,11 @@ class GraphWork:
     source: Source
     chunks: Sequence[Chunk]
     before: Mapping[ChunkId, StoredChunk]
-    report: Callable[[Run, int, int], None]
+    control: RunControl
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self.control.is_cancelled(self.run.id)
 
 
 @dataclass(slots=True)
@@ -117,17 +123,20 @@ class GraphBuilder:
             await self._sync.follow(tenant)
         return [results[id(work)] for work in works]
 
-    async def _open(self, tenant: TenantId, works: Sequence[GraphWork]) -> tuple[Extractor | None, list[GraphWork]]:
-        """The gates, cheapest first: an extractor, the tenant's switch, the source's flag."""
-        if not works or not self._extractors.configured:
-            return None, []
+    async def extractor_for(self, tenant: TenantId) -> Extractor | None:
+        """What reads chunks for this tenant; None where nothing does. The gates, cheapest first: one read at most."""
+        if not self._extractors.configured:
+            return None
         settings = await self._catalogue.tenant(tenant)
         if settings.graph is False:
-            return None, []
+            return None
         extractor = self._extractors.for_tenant(settings)
-        if settings.graph is None and extractor.calls_model:
-            return None, []
-        return extractor, [work for work in works if work.source.graph is not False]
+        return None if settings.graph is None and extractor.calls_model else extractor
+
+    async def _open(self, tenant: TenantId, works: Sequence[GraphWork]) -> tuple[Extractor | None, list[GraphWork]]:
+        """The extractor, and the works that it is to read: the last gate is each source's own flag."""
+        extractor = await self.extractor_for(tenant) if works else None
+        return extractor, [work for work in works if extractor is not None and work.source.graph is not False]
 
     async def _take_back(self, tenant: TenantId, work: GraphWork) -> GraphResult:
         read = [chunk.id for chunk in work.before.values() if chunk.extraction_key is not None]
@@ -150,19 +159,20 @@ class GraphBuilder:
                     due.append(Due(work, chunk, key, stale))
         size = self._concurrency if extractor.calls_model else SLICE_CHUNKS
         for group in _groups(due):
-            for start in range(0, len(group), size):
-                part = group[start : start + size]
+            for part in _slices(group, size):
                 answers = await self._answers(tenant, extractor, part)
                 change = await self._graph.put_evidence(tenant, [answer.evidence for answer in answers])
                 tallies[id(part[0].work)].pruned += change.pruned  # only a group of one source has stale evidence
                 for one, answer in zip(part, answers, strict=True):
                     _count(tallies[id(one.work)], answer)
                 for work in {id(one.work): one.work for one in part}.values():
-                    work.report(work.run, len(tallies[id(work)].states), len(work.chunks))
+                    work.control.report(work.run, len(tallies[id(work)].states), len(work.chunks))
         return tallies
 
     async def _answers(self, tenant: TenantId, extractor: Extractor, part: Sequence[Due]) -> list[Answer]:
         """Evidence of each chunk: that of an equal chunk where there is one, else the extractor's answer."""
+        if part[0].work.is_cancelled:
+            return [Answer(_failed(one, CANCELLED)) for one in part]
         known = await self._graph.contributions(tenant, [one.key for one in part])
         gate = asyncio.Semaphore(self._concurrency)
         asked: dict[str, asyncio.Task[Answer]] = {}
@@ -216,6 +226,22 @@ def _groups(due: Sequence[Due]) -> list[list[Due]]:
         if one.stale:
             stale.setdefault(id(one.work), []).append(one)
     return [fresh, *stale.values()]
+
+
+def _slices(group: Sequence[Due], size: int) -> Iterator[list[Due]]:
+    """The group in slices of `size`; as soon as a run is cancelled, what is left of it comes as slices of its own."""
+    rest = list(group)
+    works = {id(one.work): one.work for one in group}
+    while rest:
+        for work in [work for work in works.values() if work.is_cancelled]:
+            del works[id(work)]
+            left_out = [one for one in rest if one.work is work]
+            rest = [one for one in rest if one.work is not work]
+            for start in range(0, len(left_out), SLICE_CHUNKS):
+                yield left_out[start : start + SLICE_CHUNKS]
+        part, rest = rest[:size], rest[size:]
+        if part:
+            yield part
 
 
 def _for_chunk(evidence: Evidence, chunk_id: ChunkId) -> Evidence:

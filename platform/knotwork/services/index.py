@@ -7,7 +7,8 @@ reads what is there and does what is missing, so that a run that was cut off is 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -24,7 +25,7 @@ from knotwork.domain.catalogue import (
 )
 from knotwork.domain.inputs import PREVIEW_CHARS, embedding_key, embedding_text
 from knotwork.domain.model import Chunk, ChunkId, ParsedText, Source, TenantId, Vector
-from knotwork.errors import NotFound
+from knotwork.errors import NotFound, PlatformError
 from knotwork.ports.catalogue import Catalogue, SourceWrite
 from knotwork.ports.chunker import Chunker
 from knotwork.ports.graph_store import GraphStore
@@ -33,13 +34,12 @@ from knotwork.ports.models import Embedder
 from knotwork.ports.vector_store import Collection, Point, VectorStore, View
 from knotwork.services.extract import GraphBuilder, GraphWork
 from knotwork.services.points import chunk_payload, chunk_point
+from knotwork.services.run_control import RunControl
 from knotwork.services.vector_sync import VectorSync
 
 log = structlog.get_logger()
 
 EMBED_CHUNKS = 256  # chunks embedded and written at once: bounds memory, and what a crash repeats
-
-Report = Callable[[Run, int, int], None]  # run, chunks handled, chunks due
 
 
 @dataclass(slots=True)
@@ -55,6 +55,13 @@ class Work:
     batches: int = 0
     freshness_met: bool = True
     graph: GraphResult = field(default_factory=GraphResult)
+    withdrawn: bool = False  # cancelled before it changed anything of the stored source
+
+    @property
+    def new(self) -> list[Chunk]:
+        """Chunks that are not stored under their id."""
+        known = self.known
+        return [chunk for chunk in self.chunks if chunk.id not in known]
 
     @property
     def gone(self) -> list[ChunkId]:
@@ -87,8 +94,11 @@ class Indexer:
         self._embedder, self._chunker, self._graph_builder, self._sync = embedder, chunker, graph_builder, sync
         self._freshness_target_s = freshness_target_s
 
-    async def index(self, tenant: TenantId, runs: Sequence[Run], report: Report) -> list[Run]:
+    async def index(self, tenant: TenantId, runs: Sequence[Run], control: RunControl) -> list[Run]:
         """Carry these runs, of distinct sources, to their end; the runs as recorded, in the same order.
+
+        A run that is cancelled before it changed anything of its source is taken back. After that its text is
+        completed, and chunks not yet read are left as failed.
 
         Raises:
             PlatformError: the runs are unfinished and can be carried out again; retryable says whether that may help.
@@ -99,19 +109,35 @@ class Indexer:
         states = await self._catalogue.states(tenant, [work.run.ref for work in works])
         for work in works:
             work.before = states.get(work.run.ref)
-        await self._index_chunks(tenant, works, report)
-        await self._record(tenant, works, RunStep.CHUNKS)
-        await self._index_graph(tenant, works, report)
-        await self._record(tenant, works, RunStep.GRAPH)
-        await self._prune(tenant, works)
-        await self._record(tenant, works, RunStep.PRUNED)
+        await self._embed_all(tenant, works, control)
+        if going_on := [work for work in works if not work.withdrawn]:
+            await self._index_chunks(tenant, going_on)
+            await self._record(tenant, going_on, RunStep.CHUNKS, control)
+            await self._index_graph(tenant, going_on, control)
+            await self._record(tenant, going_on, RunStep.GRAPH, control)
+            await self._prune(tenant, going_on)
+            await self._record(tenant, going_on, RunStep.PRUNED, control)
         elapsed_ms = round((time.monotonic() - started) * 1000)
-        done = [
-            replace(work.run, step=RunStep.DONE, state=RunState.DONE, result=self._result(work, elapsed_ms))
-            for work in works
-        ]
-        await self._ledger.record(tenant, done)
-        return done
+        over = [self._over(work, elapsed_ms, control) for work in works]
+        await self._ledger.record(tenant, over)
+        return over
+
+    async def discard(self, tenant: TenantId, run: Run) -> None:
+        """Take back what a failed run wrote beside the stored source: passages that nothing else knows of.
+
+        A run that failed after its source was stored leaves the source as the run wanted it.
+        """
+        if run.kind is not RunKind.INDEX:
+            return
+        texts = await self._ledger.texts(tenant, [run.id])
+        try:
+            work = await self._plan(tenant, run, texts.get(run.id))
+        except PlatformError:  # what cannot be planned wrote nothing
+            return
+        work.before = (await self._catalogue.states(tenant, [run.ref])).get(run.ref)
+        if work.new:
+            await self._vectors.delete(tenant, Collection.CHUNKS, [chunk.id for chunk in work.new])
+            await self._vectors.flush()
 
     async def _plan(self, tenant: TenantId, run: Run, accepted: ParsedText | None) -> Work:
         """What the run wants: the source as it will be, its text and chunks; nothing is written."""
@@ -127,31 +153,59 @@ class Indexer:
             raise NotFound("source", run.ref.id)
         return Work(run, source, parsed, await self._chunker.chunk(parsed, source.ref))
 
-    async def _index_chunks(self, tenant: TenantId, works: Sequence[Work], report: Report) -> None:
-        due = [(work, chunk) for work in works for chunk in self._unembedded(work)]
-        for start in range(0, len(due), EMBED_CHUNKS):
-            part = due[start : start + EMBED_CHUNKS]
-            await self._embed(tenant, part)
-            for work in {id(work): work for work, _ in part}.values():
-                handled = sum(1 for other, _ in due[: start + len(part)] if other is work)
-                report(work.run, handled, len(work.chunks))
+    async def _embed_all(self, tenant: TenantId, works: Sequence[Work], control: RunControl) -> None:
+        """Give chunks their points: first those that are new, as a run can be taken back until a stored one changes."""
+        handled: Counter[str] = Counter()
+
+        async def embed(due: Sequence[tuple[Work, Chunk]]) -> None:
+            await self._embed(tenant, due)
+            handled.update(work.run.id for work, _ in due)
+            for work in {id(work): work for work, _ in due}.values():
+                control.report(work.run, handled[work.run.id], len(work.chunks))
+
+        due = [(work, chunk) for work in works for chunk in work.new]
+        for work in works:
+            work.written = len(work.new)
+        while due:
+            if self._withdraw(works, control):
+                due = [(work, chunk) for work, chunk in due if not work.withdrawn]
+            part, due = due[:EMBED_CHUNKS], due[EMBED_CHUNKS:]
+            if part:
+                await embed(part)
+        self._withdraw(works, control)
+        if taken_back := [chunk.id for work in works if work.withdrawn for chunk in work.new]:
+            await self._vectors.delete(tenant, Collection.CHUNKS, taken_back)
+            await self._vectors.flush()
+        going_on = [work for work in works if not work.withdrawn]
+        for work in going_on:
+            control.begin(work.run.id)
+        changed = [(work, chunk) for work in going_on for chunk in self._changed(work)]
+        for start in range(0, len(changed), EMBED_CHUNKS):
+            await embed(changed[start : start + EMBED_CHUNKS])
+
+    def _withdraw(self, works: Sequence[Work], control: RunControl) -> bool:
+        """Mark the works that are cancelled and can be taken back; whether there are any."""
+        for work in works:
+            work.withdrawn = control.is_cancelled(work.run.id) and not control.has_begun(work.run.id)
+        return any(work.withdrawn for work in works)
+
+    async def _index_chunks(self, tenant: TenantId, works: Sequence[Work]) -> None:
         for work in works:
             await self._place(tenant, work)
         gone = [chunk_id for work in works for chunk_id in work.gone]
         if gone:
             await self._vectors.delete(tenant, Collection.CHUNKS, gone)
-        if due or gone or any(self._is_changed(work) for work in works):
+        if any(self._is_changed(work) for work in works):
             await self._vectors.flush()
         now = time.time()
         for work in works:
             work.freshness_met = now - work.run.accepted_at <= self._freshness_target_s
         await self._catalogue_chunks(tenant, works)
 
-    def _unembedded(self, work: Work) -> list[Chunk]:
+    def _changed(self, work: Work) -> list[Chunk]:
+        """Stored chunks whose vector is not that of what the embedder sees of them now."""
         known = work.known
-        new = [chunk for chunk in work.chunks if chunk.id not in known]
-        work.written = len(new)
-        return new + [
+        return [
             chunk
             for chunk in work.chunks
             if chunk.id in known and known[chunk.id].embedding_key != embedding_key(self._embedder.id, chunk)
@@ -252,9 +306,9 @@ class Indexer:
             embedding_key=embedding_key(self._embedder.id, chunk),
         )
 
-    async def _index_graph(self, tenant: TenantId, works: Sequence[Work], report: Report) -> None:
+    async def _index_graph(self, tenant: TenantId, works: Sequence[Work], control: RunControl) -> None:
         parts = [
-            GraphWork(work.run, work.source, work.chunks, work.known, report)
+            GraphWork(work.run, work.source, work.chunks, work.known, control)
             for work in works
             if work.source is not None
         ]
@@ -279,10 +333,19 @@ class Indexer:
         if deleted or any(work.gone for work in works) or not is_followed:
             await self._sync.follow(tenant)
 
-    async def _record(self, tenant: TenantId, works: Sequence[Work], step: RunStep) -> None:
+    async def _record(self, tenant: TenantId, works: Sequence[Work], step: RunStep, control: RunControl) -> None:
         for work in works:
-            work.run = replace(work.run, step=step, state=RunState.RUNNING)
+            state = RunState.CANCELLING if control.is_cancelled(work.run.id) else RunState.RUNNING
+            work.run = replace(work.run, step=step, state=state)
         await self._ledger.record(tenant, [work.run for work in works])
+
+    def _over(self, work: Work, elapsed_ms: int, control: RunControl) -> Run:
+        """The run at its end. A cancelled one that had nothing left to leave out is done."""
+        if work.withdrawn:
+            return replace(work.run, state=RunState.CANCELLED)
+        left_out = control.is_cancelled(work.run.id) and work.graph.failed_chunks > 0
+        state = RunState.CANCELLED if left_out else RunState.DONE
+        return replace(work.run, step=RunStep.DONE, state=state, result=self._result(work, elapsed_ms))
 
     def _result(self, work: Work, elapsed_ms: int) -> IndexResult:
         return IndexResult(

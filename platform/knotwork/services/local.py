@@ -18,10 +18,12 @@ from knotwork.domain.retrieval import Reader, RetrievalResult, RetrieveOptions, 
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.models import Embedder
 from knotwork.ports.vector_store import Collection, Hit, VectorStore, View
+from knotwork.services.access import answer_soon
 from knotwork.services.passages import passages_for, view_of
 
 Id = TypeVar("Id", EntityId, RelationshipId)
 
+GRAPH_S = 10.0  # how long the graph may take for the first question before it counts as away
 NAME_WORDS = 10  # words of a name looked for in the question, at most
 DENSE_SEEDS = 100  # chunks near the question that the walk starts from; 20 cost two points of recall on musique-60
 NEAR_ENTITIES = 10  # entities near the question by vector
@@ -60,7 +62,7 @@ class LocalRetriever:
         embeddings = await self._embedder.embed([query], purpose="query")
         vector = embeddings.vectors[0]
         named, near, facts, dense = await asyncio.gather(
-            self._graph.entities_named(reader.tenant, names_in(query), view=view),
+            answer_soon(self._graph.entities_named(reader.tenant, names_in(query), view=view), within_s=GRAPH_S),
             self._near_entities(reader, view, vector),
             self._near_facts(reader, view, vector),
             self._vectors.search_dense(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from knotwork.domain.catalogue import TenantSettings
 from knotwork.domain.model import TenantId
@@ -49,6 +49,15 @@ class Tenants:
             UnknownTenant: there is no such tenant.
         """
         return await self._catalogue.tenant(tenant), await self._catalogue.counts(tenant)
+
+    def know(self, tenants: Iterable[TenantId]) -> None:
+        """These tenants exist; they are believed to while the store is away."""
+        self._seen.update(dict.fromkeys(tenants, time.monotonic()))
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the store did not answer when `require` last asked, so that what was last known is believed."""
+        return self._is_behind
 
     async def require(self, tenant: TenantId) -> None:
         """See that a tenant exists; one seen moments ago, or ever while the store is away, is believed to.

@@ -34,6 +34,7 @@ class TenantRows:
     """Everything of one tenant; `settings` None: rows of a tenant that was never created, or is deleted."""
 
     settings: TenantSettings | None = None
+    is_paused: bool = False
     sources: dict[SourceRef, Source] = field(default_factory=dict[SourceRef, Source])
     texts: dict[SourceRef, ParsedText] = field(default_factory=dict[SourceRef, ParsedText])
     chunks: dict[ChunkId, ChunkRow] = field(default_factory=dict[ChunkId, ChunkRow])

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from knotwork.adapters.memory.database import MemoryDatabase
-from knotwork.domain.catalogue import AcceptedRun, Run, RunState
+from knotwork.domain.catalogue import OVER, AcceptedRun, Run
 from knotwork.domain.model import ParsedText, TenantId
 from knotwork.errors import UnknownTenant
-
-OVER = (RunState.DONE, RunState.FAILED)
 
 
 class MemoryLedger:
@@ -38,7 +36,7 @@ class MemoryLedger:
         rows = self._tenants[tenant]
         for run in runs:
             stored = rows.runs.get(run.id)
-            if stored is None:
+            if stored is None or stored.state in OVER:
                 continue
             stored = replace(
                 stored, step=run.step, state=run.state, error_code=run.error_code, error=run.error, result=run.result
@@ -63,3 +61,12 @@ class MemoryLedger:
             if run.state not in OVER and (after is None or run.id > after)
         ]
         return sorted(found, key=lambda one: one[1].id)[:limit]
+
+    async def set_paused(self, tenant: TenantId, *, paused: bool) -> None:
+        rows = self._tenants[tenant]
+        if rows.settings is None:
+            raise UnknownTenant(tenant)
+        rows.is_paused = paused
+
+    async def paused(self) -> list[TenantId]:
+        return sorted(tenant for tenant, rows in self._tenants.items() if rows.is_paused)

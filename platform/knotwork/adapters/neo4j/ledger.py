@@ -13,6 +13,7 @@ from knotwork.adapters.neo4j.catalogue import TENANT_ID
 from knotwork.adapters.neo4j.session import Neo4jSession, Row, Transaction
 from knotwork.adapters.neo4j.texts import put_texts, unpack_text
 from knotwork.domain.catalogue import (
+    OVER,
     AcceptedRun,
     IndexResult,
     Run,
@@ -27,7 +28,6 @@ from knotwork.errors import UnknownTenant
 
 T = TypeVar("T")
 
-OVER = (RunState.DONE, RunState.FAILED)
 SOURCE, CHANGE, RESULT = TypeAdapter(Source), TypeAdapter(SourceChange), TypeAdapter(IndexResult)
 NEWEST = "~"  # sorts after every run id, which are hexadecimal
 
@@ -88,6 +88,14 @@ class Neo4jLedger:
     async def unfinished(self, *, after: str | None = None, limit: int = 1000) -> list[tuple[TenantId, Run]]:
         rows = await self._session.rows("read/unfinished_runs", after=after or "", limit=limit)
         return [(TenantId(row["run"]["tenant"]), _run_from(row["run"])) for row in rows]
+
+    async def set_paused(self, tenant: TenantId, *, paused: bool) -> None:
+        key = storage_key(tenant, TENANT_ID)
+        if not await self._session.execute("write/pause_tenant", key=key, paused=True if paused else None):
+            raise UnknownTenant(tenant)
+
+    async def paused(self) -> list[TenantId]:
+        return sorted(TenantId(row["tenant"]) for row in await self._session.rows("read/paused_tenants"))
 
 
 def _run_values(run: Run) -> dict[str, object]:
