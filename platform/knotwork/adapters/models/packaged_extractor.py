@@ -20,8 +20,9 @@ from knotwork.adapters.models.rules.relations import RelationReader
 from knotwork.adapters.models.rules.scripts import is_english, names_and_terms
 from knotwork.adapters.models.rules.structure import Layout, read_layout
 from knotwork.adapters.models.rules.topic import Topic, read_topic
+from knotwork.adapters.models.rules.types import settle_types, type_by_form
 
-RULES_VERSION: Final = "1"
+RULES_VERSION: Final = "2"
 """Raised whenever the rules' answer to any text changes: extractions are reused as long as the id stays."""
 
 EXTRACTOR_ID: Final = f"packaged-rules/{RULES_VERSION}+{'-'.join(installed_model()[:2])}"
@@ -105,8 +106,9 @@ def _read(doc: Doc, plan: _Plan, topic: Topic | None, headings: Sequence[str]) -
     if topic and subject is not None and topic.bare != topic.name:
         aliases.append((subject, mentions.thing(topic.bare)))
     for thing, alias in aliases:
-        mentions.things[alias].votes = mentions.things[thing].votes
+        mentions.share_type(thing, alias)
         facts[thing, "also-known-as", alias] = ""
+    settle_types(doc, mentions)
     return _rows(mentions, facts, subject)
 
 
@@ -145,7 +147,9 @@ def _without_model(text: str, title: str) -> RawExtraction:
     if topic:
         found.setdefault(topic.name, "concept")
     return {
-        "entities": [{"name": name, "type": kind, "description": ""} for name, kind in found.items()],
+        "entities": [
+            {"name": name, "type": type_by_form(name) or kind, "description": ""} for name, kind in found.items()
+        ],
         "relationships": [],
     }
 

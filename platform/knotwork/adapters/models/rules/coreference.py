@@ -58,7 +58,7 @@ class Coreference:
             kind = NOUN_TYPES[word]
             thing = self._last(frozenset((kind,)))
             if thing is not None and thing == self._topic:
-                self._mentions.things[thing].votes[kind] += 1
+                self._mentions.state(thing, kind)
             return thing
         return None
 
@@ -82,7 +82,7 @@ class Coreference:
         ]
         for thing in candidates:
             if self._gender.get(thing, gender) == gender and self._fits(thing, _PEOPLE):
-                self._mentions.things[thing].votes["person"] += 1
+                self._mentions.state(thing, "person")
                 return thing
         return None
 
@@ -99,17 +99,17 @@ class Coreference:
         if (
             self._topic is not None
             and self._fits(self._topic, kinds)
-            and self._mentions.type_of(self._topic) not in unless
+            and self._mentions.guess_of(self._topic) not in unless
         ):
             return self._topic
         for thing in reversed(self._subjects):
-            kind = self._mentions.type_of(thing)
+            kind = self._mentions.guess_of(thing)
             if kind not in unless and (kinds is None or kind in kinds):
                 return thing
         return None
 
     def _fits(self, thing: int, kinds: frozenset[str] | None) -> bool:
         """Whether the thing is of one of the kinds; a topic or a name of which no type is known may be any."""
-        kind = self._mentions.type_of(thing)
+        kind = self._mentions.guess_of(thing)
         named = thing == self._topic or self._mentions.things[thing].name[0].isupper()
         return kinds is None or kind in kinds or (named and kind == "concept")

@@ -60,6 +60,7 @@ def pipeline() -> Language:
     return nlp
 
 
+@lru_cache(maxsize=65_536)
 def is_common_word(word: str) -> bool:
     """Whether a lower-case word is one of the dictionary's nouns, verbs, adjectives or adverbs, inflected or not."""
     index = pipeline().get_pipe("lemmatizer").lookups.get_table("lemma_index")  # type: ignore[attr-defined]  # untyped

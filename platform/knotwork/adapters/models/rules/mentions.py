@@ -28,16 +28,21 @@ from knotwork.domain.normalise import normalise_name
 class Thing:
     """A candidate entity: one name in the chunk, with the votes that its mentions and context cast for a type.
 
+    `guess` is what it most likely is, for the rules that read the text; `type`, settled at the end, is what the chunk
+    claims. `votes` lead to the guess, `stated` (what the text says) and `tags` (the model's labels) to the type.
     A term that neither recurs nor stands in a heading is `tentative`: it is kept only if a relationship needs it.
     """
 
     name: str
     tentative: bool = False
     votes: Counter[str] = field(default_factory=Counter[str])
+    stated: Counter[str] = field(default_factory=Counter[str])
+    tags: Counter[str] = field(default_factory=Counter[str])
+    type: str = "concept"
     description: str = ""
 
     @property
-    def type(self) -> str:
+    def guess(self) -> str:
         """The type with most votes, the first cast among equals; else by the name's last word. One a chunk."""
         return self.votes.most_common(1)[0][0] if self.votes else last_word_type(self.name) or "concept"
 
@@ -64,8 +69,18 @@ class Mentions:
     def place(self, thing: int, start: int, end: int) -> None:
         self.at[start:end] = [thing] * (end - start)
 
-    def type_of(self, thing: int) -> str:
-        return self.things[thing].type
+    def guess_of(self, thing: int) -> str:
+        return self.things[thing].guess
+
+    def state(self, thing: int, kind: str, weight: int = 1) -> None:
+        """Take note that the text says what a thing is."""
+        self.things[thing].votes[kind] += weight
+        self.things[thing].stated[kind] += weight
+
+    def share_type(self, thing: int, alias: int) -> None:
+        """Let another spelling be of the thing's type."""
+        of, other = self.things[thing], self.things[alias]
+        other.votes, other.stated, other.tags = of.votes, of.stated, of.tags
 
 
 def find_mentions(doc: Doc, topic: Topic | None, marked: Iterable[str], headings: Sequence[str]) -> Mentions:
@@ -96,6 +111,9 @@ def _place(doc: Doc, mentions: Mentions, candidates: Iterable[Candidate]) -> Non
             continue
         if found.type:
             mentions.things[owner].votes[found.type] += 1
+            if found.rank <= MODEL_RANK:
+                says = mentions.things[owner].tags if found.rank == MODEL_RANK else mentions.things[owner].stated
+                says[found.type] += 1
 
 
 def _name_of(span: Span) -> str:
@@ -117,6 +135,7 @@ def _join_opening_subject(doc: Doc, mentions: Mentions, topic: Topic) -> None:
     if owner != thing and any(word[0].isupper() and len(word) > 1 for word in shared):
         mentions.at = [thing if at == owner else at for at in mentions.at]
         mentions.things[thing].votes.update(mentions.things[owner].votes)
+        mentions.things[thing].tags.update(mentions.things[owner].tags)
         mentions.aliases.append((thing, owner))
 
 
@@ -125,7 +144,7 @@ def _complete_short_names(doc: Doc, mentions: Mentions, topic: Topic | None) -> 
 
     `Mr. Doe` stays itself: a form of address does not say which Doe. So does a name that fits two people.
     """
-    full_names = {thing.name for thing in mentions.things if thing.type == "person" and " " in thing.name}
+    full_names = {thing.name for thing in mentions.things if thing.guess == "person" and " " in thing.name}
     if topic and " " in topic.bare and topic.type_hint in {"", "person"}:
         full_names.add(topic.bare)
     opens_or_ends: dict[str, set[str]] = {}
@@ -136,7 +155,7 @@ def _complete_short_names(doc: Doc, mentions: Mentions, topic: Topic | None) -> 
             opens_or_ends.setdefault(word, set()).add(name)
     for index, token in enumerate(doc):
         owner = mentions.at[index]
-        if owner < 0 or mentions.things[owner].name != token.text or mentions.type_of(owner) != "person":
+        if owner < 0 or mentions.things[owner].name != token.text or mentions.guess_of(owner) != "person":
             continue
         fitting = opens_or_ends.get(token.text, set())
         if len(fitting) == 1:

@@ -179,7 +179,7 @@ class RelationReader:
         for subject in subjects:
             self.definitions.setdefault(subject, noun)
             if kind := NOUN_TYPES.get(word):
-                self._mentions.things[subject].votes[kind] += 2
+                self._mentions.state(subject, kind, 2)
         for child in noun.children:
             if child.dep_ == "conj" and child.tag_ in _NOUNS:
                 yield from self._role(subjects, child, depth + 1)
@@ -197,7 +197,7 @@ class RelationReader:
             for thing in self._names_at(child):
                 if thing in own:
                     continue
-                if self._mentions.type_of(thing) == "group":
+                if self._mentions.guess_of(thing) == "group":
                     yield "nationality" if self._types(subjects) == {"person"} else "from", thing
                 else:
                     yield f"{word}-of", thing
@@ -318,7 +318,7 @@ class RelationReader:
         topic = self._coreference.topic()
         children = list(noun.children)
         bare = noun.tag_ == "NN" and [child.lower_ for child in children] in (["the"], ["its"])
-        if topic is None or not bare or self._mentions.type_of(topic) == "person":
+        if topic is None or not bare or self._mentions.guess_of(topic) == "person":
             return [], ""
         return [topic], noun.lower_
 
@@ -351,4 +351,4 @@ class RelationReader:
         return token.tag_ in {"NN", "NNS"} or (self._mentions.at[token.i] < 0 and rank)
 
     def _types(self, things: Iterable[int]) -> set[str]:
-        return {self._mentions.type_of(thing) for thing in things}
+        return {self._mentions.guess_of(thing) for thing in things}

@@ -5,7 +5,14 @@ The lists hold common English words, chosen for what they mean; none was taken f
 
 from __future__ import annotations
 
+import re
 from typing import Final
+
+IDENTIFIER: Final = re.compile(r"[A-Z]{1,6}-[0-9]{3,6}")
+"""`ADR-014`, `INC-2057`, `E-4471`: always a name, and always of the type `identifier`, whatever it numbers.
+
+Two digits make none: `COVID-19`, `GPT-4` and `F-16` name things.
+"""
 
 MODEL_TYPES: Final = {
     "PERSON": "person",
@@ -71,8 +78,12 @@ HEAD_TYPES: Final = _by_word(
     team="team squad",
     service="service microservice daemon api gateway proxy scheduler",
     product="database queue cluster library framework dashboard",
+    policy="policy",
 )
 """Lower-case nouns that close a name in technical prose: `Payments team`, `checkout service`."""
+
+FIRST_WORD_TYPES: Final = _by_word(place="lake mount river fort cape port")
+"""Type of a capitalised name by its first word: `Lake Como`."""
 
 LAST_WORD_TYPES: Final = _by_word(
     place="river lake mountain mountains island islands county city street road park castle bay valley district "
