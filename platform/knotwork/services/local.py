@@ -81,6 +81,8 @@ class LocalRetriever:
         """The entities nearest to the question that the view shows, with their similarity."""
 
         async def visible(ids: Sequence[str]) -> list[EntityId]:
+            if not view.filter:  # the vector store knows readers; sources, which a filter asks for, only the graph
+                return [EntityId(id_) for id_ in ids]
             found = await self._graph.entities(reader.tenant, [EntityId(id_) for id_ in ids], view=view)
             return [entity.id for entity in found]
 
@@ -90,6 +92,8 @@ class LocalRetriever:
         """The relationships nearest to the question that the view shows, with their similarity."""
 
         async def visible(ids: Sequence[str]) -> list[RelationshipId]:
+            if not view.filter:
+                return [RelationshipId(id_) for id_ in ids]
             found = await self._graph.relationships(
                 reader.tenant, [RelationshipId(id_) for id_ in ids], view=view, chunk_limit=1
             )
@@ -106,7 +110,7 @@ class LocalRetriever:
         wanted: int,
         visible: Callable[[Sequence[str]], Awaitable[list[Id]]],
     ) -> dict[Id, float]:
-        """The `wanted` nearest that are visible. A filter asks for sources, which only the graph knows of a thing."""
+        """The `wanted` nearest that are visible, best first."""
         limit = wanted
         while True:
             hits = await self._vectors.search_dense(
