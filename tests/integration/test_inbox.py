@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import subprocess
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +20,7 @@ from knotwork.errors import StoreUnavailable
 from knotwork.ports.inbox import InboxEntry
 from knotwork.run_ids import new_run_id
 from knotwork.services.intake import Intake
+from support.small_disk import small_disk
 from support.stack import SentenceExtractor, Stack, Stores, build_stack, open_stack
 
 TENANT = TenantId("acme")
@@ -81,32 +79,19 @@ async def test_a_request_that_was_never_whole_is_gone_and_files_are_their_owners
     assert sorted(one.suffix for one in (tmp_path / "inbox").iterdir()) == [".aside", ".jsonl"]
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Generator[Path]:
-    """A file system of 256 KB."""
-    if os.geteuid() != 0 or shutil.which("mount") is None:
-        pytest.skip("only root can mount a small file system")
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], check=False)
-    if mounted.returncode:
-        pytest.skip("this machine lets nobody mount a file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-async def test_a_full_disk_refuses_by_name_and_loses_nothing_that_was_accepted(small_disk: Path) -> None:
-    inbox = FileInbox(small_disk)
-    await inbox.open()
-    kept = put_of("a.md", "x" * 100_000)
-    await inbox.put([kept])
-    for _ in range(3):
-        with pytest.raises(StoreUnavailable, match="No space left"):
-            await inbox.put([put_of("b.md", "y"), put_of("c.md", "z" * 300_000)])
-    assert await inbox.page() == [kept]
-    small = put_of("d.md", "there is room for this")
-    await inbox.put([small])
-    assert await inbox.page() == [kept, small]
+async def test_a_full_disk_refuses_by_name_and_loses_nothing_that_was_accepted(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", size_kb=256) as disk:
+        inbox = FileInbox(disk)
+        await inbox.open()
+        kept = put_of("a.md", "x" * 100_000)
+        await inbox.put([kept])
+        for _ in range(3):
+            with pytest.raises(StoreUnavailable, match="No space left"):
+                await inbox.put([put_of("b.md", "y"), put_of("c.md", "z" * 300_000)])
+        assert await inbox.page() == [kept]
+        small = put_of("d.md", "there is room for this")
+        await inbox.put([small])
+        assert await inbox.page() == [kept, small]
 
 
 @pytest.mark.neo4j

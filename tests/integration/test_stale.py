@@ -11,13 +11,20 @@ from knotwork.adapters.memory.models import HashEmbedder
 from knotwork.domain.catalogue import TenantSettings
 from knotwork.domain.model import Chunk, ParsedText, SourceRef
 from knotwork.domain.retrieval import Reader
+from knotwork.ports.vector_store import Collection
 from knotwork.services.upkeep import Staleness, Upkeep
 from support.stack import SentenceExtractor, Stack, Stores, TextChunker, open_stack
 
 pytestmark = pytest.mark.neo4j
 
 TEXT = "Checkout calls Ledger. It does so many times a day, as every order of the shop needs it, day and night."
-BAD = "Wallet calls Vault. It does so for refunds only, which are few and far between in most of the weeks."
+MORE = "Wallet calls Vault. It does so for refunds only, which are few and far between in most of the weeks."
+BAD = "Poison stops Everything."
+
+
+def text_of(id_: str) -> str:
+    """A text of several chunks, of which others have some."""
+    return f"{TEXT}\n\n{MORE}\n\n{id_}"
 
 
 class ShiftedChunker(TextChunker):
@@ -32,7 +39,7 @@ class ShiftedChunker(TextChunker):
 async def stack(stores: Stores) -> AsyncGenerator[Stack]:
     async with open_stack(stores, SentenceExtractor()) as stack:
         for id_ in ("a.md", "b.md", "c.md"):
-            await stack.put(id_, f"{TEXT}\n\n{id_}", subjects=["group:sre"] if id_ == "c.md" else ["*"])
+            await stack.put(id_, text_of(id_), subjects=["group:sre"] if id_ == "c.md" else ["*"])
         yield stack
 
 
@@ -61,7 +68,7 @@ def extractor_of(stack: Stack) -> SentenceExtractor:
 async def test_nothing_is_stale_that_was_indexed_under_the_present_configuration(stack: Stack) -> None:
     extractor_of(stack).faults.fail(BAD)
     await stack.put("failed.md", BAD)  # a failure is listed elsewhere
-    await stack.put("off.md", TEXT, graph=False)
+    await stack.put("off.md", MORE, graph=False)
     await stack.put("empty.md", "")
     calls = stack.embedder.calls, extractor_of(stack).calls
     assert await stale(stack) == {}
@@ -85,7 +92,7 @@ async def test_each_reason_is_named_without_a_model_call(stack: Stack) -> None:
 
 async def test_stale_sources_are_indexed_again_page_by_page_and_no_other(stack: Stack) -> None:
     stack.extractors.extractor = SentenceExtractor(version=2)
-    await stack.put("b.md", f"{TEXT}\n\nb.md")
+    await stack.put("b.md", text_of("b.md"))
     assert await stale(stack) == dict.fromkeys(("a.md", "c.md"), (Staleness.EXTRACTION,))
     assert set(await stale(stack, None, "*")) == {"a.md"}
     reader = Reader(stack.tenant)
@@ -97,7 +104,8 @@ async def test_stale_sources_are_indexed_again_page_by_page_and_no_other(stack: 
     assert (queued, after) == ([["a.md"], [], ["c.md"], []], None)
     await stack.intake.settle(stack.tenant)
     assert await stale(stack) == {}
-    assert extractor_of(stack).calls == 4  # the paragraph that all share, and one of each
+    texts = {payload["text"] for payload in (await stack.points(Collection.CHUNKS)).values()}
+    assert extractor_of(stack).calls == len(texts) > 1  # each text once
 
 
 async def test_everything_can_be_looked_at_again_at_no_cost_where_it_is_up_to_date(stack: Stack) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from knotwork.errors import SetupFailed
+from knotwork.errors import SetupFailed, StoreUnavailable
 from knotwork.ports.vector_store import Collection
 
+ROOM_BYTES = 128 * 2**20  # kept free: Edge writes through mapped files, and a full disk kills the process that does
 _TURN = "~"
 DISK_BLOCK = 512  # the unit of st_blocks
 
@@ -82,6 +84,19 @@ class EdgeFolder:
         draft.replace(pointer)
         with _directory(self._path) as descriptor:
             os.fsync(descriptor)
+
+    def require_room(self) -> None:
+        """See that the disk has room for more points.
+
+        Raises:
+            StoreUnavailable: it is nearly full.
+        """
+        free = shutil.disk_usage(self._path).free
+        if free < ROOM_BYTES:
+            raise StoreUnavailable(
+                "Qdrant Edge",
+                f"{free >> 20} MB are free on the disk of {self._path}, {ROOM_BYTES >> 20} are kept free; make room",
+            )
 
     def size_bytes(self) -> int:
         """What all files of the folder take on the disk; Edge makes them large, and fills them by and by."""

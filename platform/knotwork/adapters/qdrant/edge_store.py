@@ -80,6 +80,7 @@ class EdgeVectorStore:
     async def upsert(self, tenant: TenantId, collection: Collection, points: Sequence[Point]) -> None:
         shard = self._shard(collection)
         for start in range(0, len(points), _BATCH):
+            self._folder.require_room()
 
             def work(engine: edge.EdgeShard, batch: Sequence[Point] = points[start : start + _BATCH]) -> None:
                 rows = [
@@ -99,6 +100,7 @@ class EdgeVectorStore:
                 engine.update(edge.UpdateOperation.set_payload_by_filter(only, changed_payload(payload)))
 
         for start in range(0, len(rows), _BATCH):
+            self._folder.require_room()
             batch = rows[start : start + _BATCH]
             await self._shard(collection).write("set_payload", lambda engine, batch=batch: work(engine, batch))
 
