@@ -24,6 +24,7 @@ from knotwork.adapters.neo4j.catalogue import Neo4jCatalogue
 from knotwork.adapters.neo4j.compaction import Neo4jCompaction
 from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j
 from knotwork.adapters.neo4j.graph_store import Neo4jGraphStore
+from knotwork.adapters.neo4j.keeper import Keeper
 from knotwork.adapters.neo4j.keys import Neo4jKeyStore
 from knotwork.adapters.neo4j.ledger import Neo4jLedger
 from knotwork.adapters.neo4j.session import Neo4jSession, open_driver
@@ -140,7 +141,7 @@ async def open_platform(
         embedder = models.embedder if models else _embedder(settings, pool, stack)
         vectors = await _vector_store(settings, stack)
         await vectors.prepare(model=embedder.id, dimension=embedder.dimension)
-        session, browser, compactable = await _neo4j(settings, stack, on_progress)
+        session, browser, compactable, keeper = await _neo4j(settings, stack, on_progress)
         await session.apply_schema()
         catalogue, ledger = Neo4jCatalogue(session), Neo4jLedger(session)
         graph = Neo4jGraphStore(session)
@@ -226,7 +227,10 @@ async def open_platform(
             citations=Citations(catalogue=catalogue, vectors=vectors),
             exploration=Exploration(graph),
             health=Health(
-                catalogue=catalogue, vectors=vectors, models=f"embedder {embedder.id}, extractor {extractor}"
+                catalogue=catalogue,
+                vectors=vectors,
+                models=f"embedder {embedder.id}, extractor {extractor}",
+                trouble=lambda: keeper.trouble if keeper else None,
             ),
             exporter=exporter,
             importer=Importer(
@@ -293,16 +297,19 @@ async def _vector_store(settings: Settings, stack: AsyncExitStack) -> VectorStor
 
 async def _neo4j(
     settings: Settings, stack: AsyncExitStack, on_progress: OnProgress | None
-) -> tuple[Neo4jSession, Browser | None, list[Compactable]]:
+) -> tuple[Neo4jSession, Browser | None, list[Compactable], Keeper | None]:
     if settings.neo4j_uri:
         if settings.neo4j_password is None:
             raise SetupFailed("KNOTWORK_NEO4J_URI is set; set KNOTWORK_NEO4J_PASSWORD too")
         driver = open_driver(settings.neo4j_uri, settings.neo4j_user, settings.neo4j_password.get_secret_value())
         stack.push_async_callback(driver.close)
-        return Neo4jSession(driver, database=settings.neo4j_database), None, []
+        return Neo4jSession(driver, database=settings.neo4j_database), None, [], None
     server = EmbeddedNeo4j(settings.home, settings.neo4j_cache, settings.neo4j_heap_mb, on_progress)
     address = await server.start()
     stack.push_async_callback(server.stop)
+    keeper = Keeper(server.is_gone, server.restart)
+    keeping = asyncio.create_task(keeper.run())
+    stack.push_async_callback(_end, keeping)
     driver = open_driver(address.bolt_uri, address.user, address.password)
     stack.push_async_callback(driver.close)
     browser = Browser(

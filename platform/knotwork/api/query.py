@@ -30,10 +30,12 @@ async def query(request: Request, identity: Reading, body: QueryBody) -> QueryAn
         filter=None if body.filter is None else parse_filter(body.filter),
         min_score=body.min_score,
     )
-    result = await state_of(request).platform.retrieval.query(identity.reader, body.query, body.mode, options)
+    platform = state_of(request).platform
+    result = await platform.retrieval.query(identity.reader, body.query, body.mode, options)
     return QueryAnswer(
         mode=body.mode,
         passages=[PassageOut.of(passage, number) for number, passage in enumerate(result.passages, start=1)],
         usage=UsageOut(input_tokens=result.usage.input_tokens, output_tokens=result.usage.output_tokens),
         elapsed_ms=round((time.monotonic() - started) * 1000),
+        degraded=["neo4j"] if platform.tenants.is_behind else [],
     )

@@ -267,6 +267,10 @@ class QueryAnswer(BaseModel):
     passages: list[PassageOut]
     usage: UsageOut
     elapsed_ms: int
+    degraded: list[str] = Field(
+        description="Parts that did not answer and that this answer does without, as health names them: without "
+        "`neo4j` it is not known whether the tenant or the key have changed in the last minutes."
+    )
 
 
 class CitedChunk(BaseModel):

@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from knotwork.errors import PlatformError
+
+if TYPE_CHECKING:
+    from knotwork.adapters.neo4j.embedded import Neo4jStatus
 
 State = Literal["ok", "warn", "fail"]
 
@@ -188,7 +191,6 @@ def _ports() -> Check:
 def _embedded_neo4j(home: Path) -> Check:
     from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j
     from knotwork.adapters.neo4j.server_home import ServerHome
-    from knotwork.cli.service_record import owner
 
     log = ServerHome(home / "neo4j").log
     if not log.parent.exists():
@@ -197,10 +199,19 @@ def _embedded_neo4j(home: Path) -> Check:
         status = asyncio.run(EmbeddedNeo4j(home).status())
     except PlatformError as error:
         return Check("Neo4j", "fail", "refuses us", str(error))
-    if status.address is None:
-        return Check("Neo4j", "ok", f"not running; its log is {log}")
-    where = f"process {status.address.pid}, {status.address.bolt_uri}"
+    return _neo4j_check(home, status, log)
+
+
+def _neo4j_check(home: Path, status: Neo4jStatus, log: Path) -> Check:
+    from knotwork.cli.service_record import owner, read_service
+
+    where = f"process {status.address.pid}, {status.address.bolt_uri}" if status.address else "not running"
     if status.state != "running":
+        if read_service(home) is not None:
+            mend = f"the service starts it again; if not in a minute, `knotwork down`, then `knotwork up`; see {log}"
+            return Check("Neo4j", "fail", f"does not answer the service that needs it ({where})", mend)
+        if status.address is None:
+            return Check("Neo4j", "ok", f"not running; its log is {log}")
         return Check("Neo4j", "warn", f"{where} does not answer queries", f"wait if it starts; its log is {log}")
     if owner(home) is None:
         return Check(

@@ -50,13 +50,20 @@ class Stopped:
 
 def answers(service: Service) -> bool:
     """Whether the service answers, be its parts well or not."""
+    return missing_parts(service) is not None
+
+
+def missing_parts(service: Service) -> dict[str, str] | None:
+    """What does not answer behind the service, by name, in its own words; None: the service itself does not."""
     import httpx
 
+    token = {"Authorization": f"Bearer {service.operator_token}"}
     try:
-        response = httpx.get(f"{service.url}/v1/health", timeout=HEALTH_TIMEOUT_S, trust_env=False)
-    except httpx.HTTPError:
-        return False
-    return response.is_success
+        response = httpx.get(f"{service.url}/v1/ready", headers=token, timeout=HEALTH_TIMEOUT_S, trust_env=False)
+        parts = response.json()["parts"]
+    except (httpx.HTTPError, ValueError, KeyError):
+        return None
+    return {name: part["detail"] or "does not answer" for name, part in parts.items() if not part["ok"]}
 
 
 def ensure_service(home: Path, output: Output, *, announce: bool = True) -> Service:
@@ -72,11 +79,14 @@ def ensure_service(home: Path, output: Output, *, announce: bool = True) -> Serv
         SetupFailed: it cannot be started; the message has what it said.
     """
     service = read_service(home)
-    if service is None or not answers(service):
+    missing = missing_parts(service) if service else None
+    if service is None or missing is None:
         if announce:
             output.note(f"no service runs for {home}; starting one, which stays until `knotwork down`")
         with output.progress("starting", is_bytes=True) as progress:
             service = _start(home, progress)
+    for part, detail in (missing or {}).items():
+        output.note(f"warning: {part}: {detail}", style="yellow")
     if service.version != version("knotwork"):
         output.note(
             f"warning: the service is version {service.version}, this command is {version('knotwork')}; "

@@ -93,7 +93,7 @@ def entity(
 
 
 async def query(client: Client, question: str, *, mode: Mode, top_k: int = 5, **more: Any) -> Json:
-    """The service's answer: mode, passages, usage, elapsed_ms."""
+    """The service's answer: mode, passages, usage, elapsed_ms, degraded."""
     body = {"query": question, "mode": mode.value, "top_k": top_k} | {k: v for k, v in more.items() if v is not None}
     return await client.post("/query", body)
 
@@ -117,6 +117,8 @@ def _query(
     if session.output.as_json:
         session.output.document(answer)
         return
+    if answer["degraded"]:
+        session.output.note(f"answered without {', '.join(answer['degraded'])}; see `knotwork status`", style="yellow")
     show_passages(session.output, answer["passages"], whole=whole)
     if not answer["passages"]:
         session.output.note("no passage found; `knotwork sources` lists what is indexed")

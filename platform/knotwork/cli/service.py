@@ -33,13 +33,16 @@ def up(session: Session) -> None:
     One that runs is left as it is; either way its addresses are printed. The first start downloads Neo4j (150 MB) once
     for this user; from then on no network is needed.
     """
-    from knotwork.cli.lifecycle import ensure_service
+    from knotwork.cli.lifecycle import ensure_service, missing_parts
 
     service = ensure_service(session.home, session.output, announce=False)
+    missing = missing_parts(service) or {}
     if session.output.as_json:
-        session.output.document(addresses(session, service))
-        return
-    show_addresses(session, service)
+        session.output.document(addresses(session, service) | {"missing": missing})
+    else:
+        show_addresses(session, service, has_browser="neo4j" not in missing)
+    if missing:
+        raise typer.Exit(1)
 
 
 def serve(
@@ -104,8 +107,9 @@ def status(session: Session) -> None:
         report |= {"up_s": round(time.time() - service.started_at), "log": str(log_path(session.home))}
         if report["state"] == "running":
             report |= session.call(lambda client: client.get("/health"))
-            detail = session.call(lambda client: client.get(f"/tenants/{session.tenant}"))
-            report["counts"] = detail["counts"]
+            if report["status"] == "ok":  # counts need the part that does not answer
+                detail = session.call(lambda client: client.get(f"/tenants/{session.tenant}"))
+                report["counts"] = detail["counts"]
     if session.output.as_json:
         session.output.document(report)
         return
@@ -151,10 +155,10 @@ def addresses(session: Session, service: Service) -> Json:
     }
 
 
-def show_addresses(session: Session, service: Service) -> None:
-    """Where a running service is; for people."""
+def show_addresses(session: Session, service: Service, *, has_browser: bool = True) -> None:
+    """Where a running service is; for people. An address where nothing answers helps nobody."""
     found = {"REST": f"{service.url}/v1", "docs": f"{service.url}/docs"}
-    if login := browser_login(session):
+    if has_browser and (login := browser_login(session)):
         found["Neo4j Browser"] = f"{login['url']}  (user {login['user']}, password {login['password']})"
     session.output.facts(found | {"home": str(session.home)})
 

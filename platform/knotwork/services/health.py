@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from knotwork.domain.model import TenantId
@@ -25,8 +25,23 @@ class PartHealth:
 class Health:
     """Asks each store something small. The models are named, not asked: a call may cost money."""
 
-    def __init__(self, *, catalogue: Catalogue, vectors: VectorStore, models: str) -> None:
-        self._catalogue, self._vectors, self._models = catalogue, vectors, models
+    def __init__(
+        self,
+        *,
+        catalogue: Catalogue,
+        vectors: VectorStore,
+        models: str,
+        trouble: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """Build it.
+
+        Args:
+            catalogue: Of Neo4j.
+            vectors: The vector store.
+            models: What is said of the models.
+            trouble: What is known to be wrong with Neo4j's process; said when Neo4j does not answer.
+        """
+        self._catalogue, self._vectors, self._models, self._trouble = catalogue, vectors, models, trouble
 
     async def check(self) -> Mapping[str, PartHealth]:
         """Every part by name."""
@@ -34,6 +49,8 @@ class Health:
             _answers(self._catalogue.tenants()),
             _answers(self._vectors.count(TenantId("default"), Collection.CHUNKS, view=View())),
         )
+        if not neo4j.ok and (trouble := self._trouble()):
+            neo4j = PartHealth(ok=False, detail=f"Neo4j does not answer: {trouble}")
         return {"neo4j": neo4j, "vectors": vectors, "models": PartHealth(ok=True, detail=self._models)}
 
 

@@ -23,6 +23,7 @@ class Tenants:
     def __init__(self, *, catalogue: Catalogue, vectors: VectorStore, intake: Intake) -> None:
         self._catalogue, self._vectors, self._intake = catalogue, vectors, intake
         self._seen: dict[TenantId, float] = {}  # when a tenant was last read
+        self._is_behind = False
 
     async def put(self, tenant: TenantId, settings: TenantSettings) -> int:
         """Create a tenant or replace its settings; how many sources were queued to follow a change.
@@ -72,11 +73,15 @@ class Tenants:
         try:
             await answer_soon(self._catalogue.tenant(tenant))
         except StoreUnavailable:
+            self._is_behind = True
             if tenant not in self._seen:
                 raise
         except UnknownTenant:
+            self._is_behind = False
             self._seen.pop(tenant, None)
             raise
+        else:
+            self._is_behind = False
         self._seen[tenant] = now
 
     async def list(self) -> list[TenantId]:

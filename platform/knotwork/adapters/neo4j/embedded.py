@@ -13,11 +13,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
 
+import psutil
 import structlog
 
 from knotwork.adapters.neo4j.file_lock import UseCount, check_abort, exclusive
 from knotwork.adapters.neo4j.jars import OnProgress, default_cache, provide_jars
-from knotwork.adapters.neo4j.process import DatabaseOffline, StartLog, end_server, find_server, is_serving, spawn_server
+from knotwork.adapters.neo4j.process import (
+    DatabaseOffline,
+    StartLog,
+    end_server,
+    find_server,
+    is_alive,
+    is_serving,
+    process_of,
+    spawn_server,
+)
 from knotwork.adapters.neo4j.server_home import USER, Ports, ServerHome, heap_mb
 from knotwork.errors import SetupFailed
 
@@ -80,6 +90,8 @@ class EmbeddedNeo4j:
         self._heap_mb = heap_mb
         self._on_progress = on_progress or _ignore_progress
         self._users = UseCount(self._home.root / "users.lock")
+        self._is_wanted = False
+        self._process: psutil.Process | None = None  # the server last started or adopted
 
     async def start(self) -> Neo4jAddress:
         """Start the server, or adopt the one that runs for this home; returns once it answers a query.
@@ -91,10 +103,12 @@ class EmbeddedNeo4j:
             SetupFailed: a download, a port, the store or Java fails; the message quotes the log and names it.
         """
         try:
-            return await _in_thread(self._start)
+            address = await _in_thread(self._start)
         except asyncio.CancelledError:
             await self.stop()  # it may have come up just before
             raise
+        self._is_wanted = True
+        return address
 
     async def stop(self, *, force: bool = False, timeout_s: float = STOP_TIMEOUT_S) -> bool:
         """Stop using the server; the last user ends it, in order, and by force after `timeout_s`.
@@ -105,6 +119,7 @@ class EmbeddedNeo4j:
         Returns:
             Whether the server is down now; False: others still use it.
         """
+        self._is_wanted = False
         return await _in_thread(lambda abort: self._stop(abort, force=force, timeout_s=timeout_s))
 
     @asynccontextmanager
@@ -137,6 +152,18 @@ class EmbeddedNeo4j:
         """What data and logs take on the disk."""
         return self._home.size_bytes()
 
+    async def is_gone(self) -> bool:
+        """Whether the server should run, as nobody here has stopped it, and does not."""
+        return self._is_wanted and not await asyncio.to_thread(self._is_running)
+
+    async def restart(self) -> None:
+        """Start the server again after it ended by itself or was killed, on the ports that it had.
+
+        Raises:
+            SetupFailed: it does not start, or only on another port, where this process does not look for it.
+        """
+        await _in_thread(self._restart)
+
     async def status(self) -> Neo4jStatus:
         """Tell what runs, and change nothing."""
         return await asyncio.to_thread(self._status)
@@ -148,7 +175,7 @@ class EmbeddedNeo4j:
                 self._discard_copy()
                 self._users.enter()
                 try:
-                    return self._adopt(abort) or self._start_new(abort)
+                    return self._run(abort)
                 except BaseException:
                     self._users.leave()
                     raise
@@ -156,6 +183,28 @@ class EmbeddedNeo4j:
             raise SetupFailed(
                 f"{self._home.root} cannot be written ({error}); free some space or set KNOTWORK_HOME to another one"
             ) from error
+
+    def _restart(self, abort: threading.Event) -> None:
+        with exclusive(self._home.root / "start.lock", abort):
+            if not self._is_wanted:  # somebody stopped it meanwhile
+                return
+            before = self._home.ports()
+            self._run(abort)
+            now = self._home.ports()
+        if before and now and before.bolt_port != now.bolt_port:
+            raise SetupFailed(
+                f"Neo4j moved to port {now.bolt_port}, as {before.bolt_port} was taken meanwhile; "
+                "restart the service: `knotwork down`, then `knotwork up`"
+            )
+
+    def _run(self, abort: threading.Event) -> Neo4jAddress:
+        address = self._adopt(abort) or self._start_new(abort)
+        self._process = process_of(address.pid)
+        return address
+
+    def _is_running(self) -> bool:
+        # Not `find_server`, which looks through all processes: this is asked each second.
+        return self._process is not None and is_alive(self._process)
 
     def _discard_copy(self) -> None:
         """End and remove what a process left that was killed while it made a copy."""

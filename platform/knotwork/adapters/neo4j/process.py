@@ -55,6 +55,22 @@ def find_server(home: ServerHome) -> psutil.Process | None:
     return None
 
 
+def process_of(pid: int) -> psutil.Process | None:
+    """The process that has this id now; None: it is gone."""
+    try:
+        return psutil.Process(pid)
+    except psutil.NoSuchProcess:
+        return None
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether it runs; a zombie does not, nor does a later process of the same id."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def spawn_server(home: ServerHome, jars: Sequence[Path], heap_mb: int) -> subprocess.Popen[bytes]:
     """Start the server in a session of its own, so that Ctrl-C at a terminal reaches us alone, and we end it in order.
 

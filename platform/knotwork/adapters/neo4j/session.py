@@ -9,15 +9,19 @@ from typing import Any, LiteralString, TypeVar, cast
 import neo4j
 from neo4j import exceptions as vendor
 
+from knotwork.adapters.neo4j.availability import ONCE, Availability
 from knotwork.adapters.neo4j.statements import schema_statements, statement
-from knotwork.errors import SetupFailed, StoreUnavailable
+from knotwork.errors import PlatformError, SetupFailed, StoreUnavailable
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
 
 BATCH_ROWS = 5_000  # rows a statement: batches of 5,000 to 20,000 were measured fastest, the smaller keeps heap low
 MADE_MEANWHILE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
-RETRY_S = 60.0  # how long the driver repeats a transaction that met a deadlock or a lost connection
+RETRY_S = 60.0  # how long the driver repeats a write that met a deadlock or a lost connection
+READ_RETRY_S = 0.7  # a read: three or four attempts within 2 s; whoever can wait longer asks again
+FIRST_DELAY_S = 0.25  # before the driver's second attempt; it doubles
+CONNECT_S = 5.0  # a server that takes longer to greet counts as away
 
 
 class Transaction:
@@ -52,31 +56,65 @@ class Neo4jSession:
     def __init__(self, driver: neo4j.AsyncDriver, *, database: str = "neo4j") -> None:
         self._driver = driver
         self._database = database
+        self._availability = Availability()
         # One chain of bookmarks: on a cluster, too, a read sees what an earlier call of this process wrote.
         self._bookmarks = neo4j.AsyncGraphDatabase.bookmark_manager()
 
-    def _open(self) -> neo4j.AsyncSession:
-        return self._driver.session(database=self._database, bookmark_manager=self._bookmarks)
+    def _open(self, retry_s: float = RETRY_S) -> neo4j.AsyncSession:
+        return self._driver.session(
+            database=self._database,
+            bookmark_manager=self._bookmarks,
+            max_transaction_retry_time=retry_s,
+            initial_retry_delay=FIRST_DELAY_S,
+        )
 
     async def read(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        """Run `work` in a read transaction; it may be run again after a transient error."""
+        """Run `work` in a read transaction; it may be run again after a transient error.
+
+        Raises:
+            StoreUnavailable: after 2 s at most, and at once while the server is known to be away.
+        """
 
         async def run(tx: neo4j.AsyncManagedTransaction) -> T:
             return await work(Transaction(tx))
 
-        with store_errors():
-            async with self._open() as session:
+        with self._repeating(READ_RETRY_S) as retry_s:
+            async with self._open(retry_s) as session:
                 return await session.execute_read(run)
 
-    async def write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        """Run `work` in a write transaction, all or nothing; it may be run again after a transient error."""
+    async def write(self, work: Callable[[Transaction], Awaitable[T]], *, retry_s: float = RETRY_S) -> T:
+        """Run `work` in a write transaction, all or nothing; it may be run again, for `retry_s`, on a transient error.
+
+        With less than the usual patience it does not wait at all for a server that is known to be away.
+        """
 
         async def run(tx: neo4j.AsyncManagedTransaction) -> T:
             return await work(Transaction(tx))
 
-        with store_errors():
-            async with self._open() as session:
+        with self._repeating(retry_s) as granted_s:
+            async with self._open(granted_s) as session:
                 return await session.execute_write(run)
+
+    @contextmanager
+    def _repeating(self, wanted_s: float) -> Generator[float]:
+        """How long to repeat a call; whether it reached the server is remembered.
+
+        Raises:
+            StoreUnavailable: the server is away, and the caller is one that somebody waits for.
+        """
+        if wanted_s < RETRY_S and self._availability.is_away:
+            self._availability.begin_probe()
+            wanted_s = ONCE
+        with store_errors():
+            try:
+                yield wanted_s
+            except (vendor.ServiceUnavailable, vendor.SessionExpired):
+                self._availability.failed()
+                raise
+            except (vendor.Neo4jError, PlatformError):  # refused by the server, or by the work that had its answer
+                self._availability.answered()
+                raise
+            self._availability.answered()
 
     async def rows(self, name: str, **parameters: object) -> list[Row]:
         """Run one reading statement."""
@@ -123,6 +161,7 @@ def open_driver(uri: str, user: str, password: str) -> neo4j.AsyncDriver:
             auth=(user, password),
             max_transaction_retry_time=RETRY_S,
             connection_acquisition_timeout=RETRY_S,
+            connection_timeout=CONNECT_S,
             notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
         )
     except vendor.ConfigurationError as error:
