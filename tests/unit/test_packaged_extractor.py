@@ -129,6 +129,86 @@ def test_two_verbs_give_two_relationships_each_with_its_direction() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Checkout depends on Ledger.", {("Checkout", "depends-on", "Ledger")}),
+        ("Alpha uses Beta.", {("Alpha", "uses", "Beta")}),
+        ("Acme acquired Initech.", {("Acme", "acquires", "Initech")}),
+        ("Initech was acquired by Acme.", {("Initech", "acquired-by", "Acme")}),
+        ("A founded B. A sued B.", {("A", "founds", "B"), ("A", "sues", "B")}),
+        ("A acquired B", {("A", "acquires", "B")}),
+        ("Payments owns Kestrel.", {("Payments", "owns", "Kestrel")}),
+        ("Marie Curie discovered radium.", {("Marie Curie", "discovers", "radium")}),
+        ("Dana is on call for Checkout.", {("Dana", "on-call-for", "Checkout")}),
+        ("ADR-014 supersedes ADR-009.", {("ADR-014", "supersedes", "ADR-009")}),
+        ("When it rains, Checkout often depends on Ledger.", {("Checkout", "depends-on", "Ledger")}),
+    ],
+)
+def test_a_short_sentence_says_all_it_says(text: str, expected: set[tuple[str, str, str]]) -> None:
+    answer = read(text)
+    assert facts(answer) == expected
+    assert set(types(answer)) == {end for source, _, target in expected for end in (source, target)}
+
+
+@pytest.mark.parametrize(
+    "text", ["He founded Acme.", "I sued Acme.", "Nobody uses Beta.", "Construction began in Paris."]
+)
+def test_a_pronoun_or_a_common_word_that_opens_a_sentence_is_no_name(text: str) -> None:
+    assert text.split(maxsplit=1)[0] not in types(read(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Checkout depends on Ledger and Gateway.", {("Checkout", "Ledger"), ("Checkout", "Gateway")}),
+        ("Checkout and Ledger depend on Redis.", {("Checkout", "Redis"), ("Ledger", "Redis")}),
+        ("Johnson and Johnson acquired Actelion.", {("Johnson and Johnson", "Actelion")}),
+        ("Marks and Spencer acquires Actelion.", {("Marks and Spencer", "Actelion")}),
+    ],
+)
+def test_names_joined_by_and_are_several_unless_their_verb_says_one(text: str, expected: set[tuple[str, str]]) -> None:
+    assert {(source, target) for source, _, target in facts(read(text))} == expected
+
+
+@pytest.mark.parametrize("name", ["ADR-014", "INC-2057", "BRV-401", "E-4471"])
+@pytest.mark.parametrize(
+    "text", ["{} was a bad day.", "The call failed with {} again.", "See {}.", "In {}, we agreed."]
+)
+def test_an_identifier_is_a_name_of_one_type_wherever_it_stands(name: str, text: str) -> None:
+    assert types(read(text.format(name)))[name] == "identifier"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("The Mail team asked Kestrel for help.", "Kestrel", "concept"),
+        ("Kestrel owns Payouts.", "Kestrel", "concept"),
+        ("Kestrel is a payout service.", "Kestrel", "concept"),
+        ("The Kestrel service pays authors.", "Kestrel service", "service"),
+        ("The retry budget is a service of ours. The retry budget is low.", "retry budget", "concept"),
+        ("Alice joined Acme Inc.", "Acme Inc", "organisation"),
+        ("France won.", "France", "place"),
+        ("Alice lives in Weimar.", "Weimar", "place"),
+        ("Greta Kröger left.", "Greta Kröger", "person"),
+        ("The Havel River froze.", "Havel River", "place"),
+    ],
+)
+def test_a_type_is_claimed_only_where_the_name_or_a_cue_says_it(text: str, name: str, kind: str) -> None:
+    found = {key.rstrip("."): value for key, value in types(read(text)).items()}
+    assert found[name] == kind
+
+
+@pytest.mark.parametrize("stem", ["u16", "t", "beacon", "key-rotation", "register"])
+def test_the_stem_of_a_file_name_is_no_entity(stem: str) -> None:
+    assert set(types(read("Checkout depends on Ledger. Register it.", stem))) == {"Checkout", "Ledger"}
+
+
+def test_the_stem_of_a_file_name_is_the_topic_where_the_text_says_it() -> None:
+    assert ("Beacon", "waits-for", "Skein") in facts(read("Mail comes from Beacon. It waits for Skein.", "beacon"))
+    assert types(read("Key rotation is due in May.", "key-rotation")) == {"Key rotation": "concept"}
+
+
 def test_a_negated_clause_asserts_nothing() -> None:
     assert facts(read("Google did not acquire Nokia.")) == set()
 

@@ -19,7 +19,7 @@ from knotwork.adapters.models.rules.mentions import Mentions, find_mentions
 from knotwork.adapters.models.rules.relations import RelationReader
 from knotwork.adapters.models.rules.scripts import is_english, names_and_terms
 from knotwork.adapters.models.rules.structure import Layout, read_layout
-from knotwork.adapters.models.rules.topic import Topic, read_topic
+from knotwork.adapters.models.rules.topic import Topic, read_title
 from knotwork.adapters.models.rules.types import settle_types, type_by_form
 
 RULES_VERSION: Final = "2"
@@ -68,26 +68,29 @@ def extract_rules_many(items: Sequence[ChunkText]) -> list[RawExtraction]:
     english: list[tuple[str, _Plan]] = []
     for index, (text, title, headings) in enumerate(items):
         if is_english(text[:MAX_CHARS]):
-            layout = read_layout(split_blocks(text, headings), read_topic(title), headings)
+            topic = read_title(title, text)
+            layout = read_layout(split_blocks(text, headings), topic, headings)
             prose = take_out(block.text for block in layout.prose)
-            english.append((prose.text, _Plan(index, layout, prose)))
+            english.append((prose.text, _Plan(index, topic, layout, prose)))
         else:
             answers[index] = _without_model(text[:MAX_CHARS], title)
     nlp = pipeline()
     with nlp.memory_zone():  # words of these texts leave the vocabulary with them
         for doc, plan in nlp.pipe(english, as_tuples=True, batch_size=_BATCH):
-            _, title, headings = items[plan.item]
-            answers[plan.item] = _read(doc, plan, read_topic(title), headings)
+            _, _, headings = items[plan.item]
+            answers[plan.item] = _read(doc, plan, headings)
     return answers
 
 
 class _Plan(NamedTuple):
     item: int  # index
+    topic: Topic | None
     layout: Layout
     prose: Prose
 
 
-def _read(doc: Doc, plan: _Plan, topic: Topic | None, headings: Sequence[str]) -> RawExtraction:
+def _read(doc: Doc, plan: _Plan, headings: Sequence[str]) -> RawExtraction:
+    topic = plan.topic
     marked = (word for block in plan.layout.prose for word in block.marked)
     mentions = find_mentions(doc, topic, marked, headings)
     subject = mentions.thing(topic.name) if topic else None
@@ -142,7 +145,7 @@ def _rows(mentions: Mentions, facts: dict[tuple[int, str, int], str], topic: int
 
 
 def _without_model(text: str, title: str) -> RawExtraction:
-    topic = read_topic(title)
+    topic = read_title(title, text)
     found = dict(names_and_terms(text))
     if topic:
         found.setdefault(topic.name, "concept")

@@ -14,6 +14,7 @@ from knotwork.adapters.models.rules.loading import is_common_word, lemma
 from knotwork.adapters.models.rules.topic import Topic
 from knotwork.adapters.models.rules.vocabulary import (
     HEAD_TYPES,
+    IDENTIFIER,
     LAST_WORD_TYPES,
     LIGHT_ADJECTIVES,
     LIGHT_NOUNS,
@@ -31,6 +32,9 @@ MODEL_RANK: Final = 5
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]*)[\"”]")
 _NUMERAL = re.compile(r"[IVX]{1,5}")
 _MAX_DIGITS: Final = 3
+_PAIR: Final = 3  # tokens
+_CLAUSE_VERBS: Final = frozenset(("VBZ", "VBD", "VBP", "VBN"))
+_NO_RELATION: Final = frozenset(("in", "at", "during", "near", "within", "after", "before", "since", "until"))
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 _ADDRESS: Final = frozenset(("mr", "mrs", "ms", "dr", "miss"))
 _PROPER: Final = frozenset(("NNP", "NNPS"))
@@ -80,6 +84,14 @@ def marked_phrases(doc: Doc, phrases: Iterable[str]) -> Iterator[Candidate]:
         if len(phrase) > 1 and any(c.isalpha() for c in phrase) and len(phrase.split()) <= _MAX_TERM_TOKENS:
             for start, end in _occurrences(doc, phrase.rstrip(":")):
                 yield Candidate(3, start, end, last_word_type(phrase))
+
+
+def identifiers(doc: Doc) -> Iterator[Candidate]:
+    """`ADR-014`, `INC-2057`: names by their form, whatever the model takes them for."""
+    for match in IDENTIFIER.finditer(doc.text):
+        span = doc.char_span(match.start(), match.end(), alignment_mode="expand")
+        if span is not None and span.text.strip(".,;:()") == match[0]:
+            yield Candidate(3, span.start, span.end, "", name=match[0])
 
 
 def quoted_titles(doc: Doc) -> Iterator[Candidate]:
@@ -139,7 +151,23 @@ def model_names(doc: Doc) -> Iterator[Candidate]:
             kind = last_word_type(doc[end - 1].text) or kind
         if kind == "event" and start and _YEAR.fullmatch(doc[start - 1].text):
             start -= 1  # each year's games are another event
-        yield Candidate(MODEL_RANK, start, end, kind)
+        for first, last in _split_pair(doc, start, end):
+            yield Candidate(MODEL_RANK, first, last, kind if last - first == end - start else "")
+
+
+def _split_pair(doc: Doc, start: int, end: int) -> list[tuple[int, int]]:
+    """`Checkout and Ledger` as two names, where each also stands alone or the pair is what more than one thing does.
+
+    `Marks and Spencer` stays one: its parts never stand alone, and its verb has the form of one subject.
+    """
+    words = doc[start:end]
+    if len(words) != _PAIR or words[1].lower_ != "and" or words[0].text == words[2].text:
+        return [(start, end)]
+    first, last = words[0], words[2]
+    alone = all(sum(t.text == word.text for t in doc) > 1 for word in (first, last))
+    plural = first.dep_ == "nsubj" and first.head.tag_ == "VBP"
+    target = first.dep_ in {"dobj", "pobj"} and last.dep_ == "conj"
+    return [(start, start + 1), (end - 1, end)] if alone or plural or target else [(start, end)]
 
 
 def _whole_person(doc: Doc, start: int, end: int) -> tuple[int, int]:
@@ -209,6 +237,48 @@ def capitalised_runs(doc: Doc, taken: Sequence[int]) -> Iterator[Candidate]:
             year = kind == "event" and index > 0 and _YEAR.fullmatch(doc[index - 1].text)
             yield Candidate(MODEL_RANK + 1, index - 1 if year else index, closed, kind)
         index = max(end, index + 1)
+
+
+def clause_names(doc: Doc, taken: Sequence[int]) -> Iterator[Candidate]:
+    """Capitalised subjects and objects of a verb that the model takes for common nouns: `Checkout`, `Payments`.
+
+    A word that opens a sentence is one only if the verb ties it to another name, and it nowhere stands in lower case.
+    A bare noun that a name is the subject to (`Marie Curie discovered radium`) is a term.
+    """
+    lower = {token.text for token in doc if token.text.islower()}
+    for token in doc:
+        if taken[token.i] >= 0 or token.tag_ not in {*_COMMON, *_PROPER} or token.is_stop:
+            continue
+        verb, alone = _verb_over(token), all(child.dep_ in {"cc", "conj", "punct"} for child in token.children)
+        if verb is None or not alone:
+            continue
+        named = [t for t in _objects(verb) if t.text[0].isupper() and t is not token]
+        if token.text[0].isupper() and len(token.text) > 1 and token.text.isalnum():
+            opens = bool(token.is_sent_start)
+            if not opens or (named and token.lower_ not in lower and (token.tag_ != "NNS" or verb.tag_ == "VBZ")):
+                yield Candidate(MODEL_RANK + 1, token.i, token.i + 1, "")
+        elif token.dep_ == "dobj" and token.tag_ == "NN" and _wordlike(doc[token.i : token.i + 1]):
+            by_name = any(t.dep_ == "nsubj" and taken[t.i] >= 0 and t.tag_ in _PROPER for t in verb.children)
+            if by_name:
+                yield Candidate(MODEL_RANK + 3, token.i, token.i + 1, "concept", tentative=True)
+
+
+def _verb_over(token: Token) -> Token | None:
+    """The verb that a noun is subject or object of, through `and` and one preposition."""
+    while token.dep_ == "conj" and token.head is not token and not token.tag_.startswith("VB"):
+        token = token.head
+    if token.dep_ == "pobj" and token.head.lower_ not in _NO_RELATION:
+        token = token.head
+    fits = token.dep_ in {"nsubj", "nsubjpass", "dobj", "prep", "agent"} and token.head.tag_ in _CLAUSE_VERBS
+    return token.head if fits else None
+
+
+def _objects(verb: Token) -> Iterator[Token]:
+    for child in verb.children:
+        if child.dep_ == "dobj":
+            yield child
+        elif child.dep_ in {"prep", "agent"} and child.lower_ not in _NO_RELATION:
+            yield from (t for t in child.children if t.dep_ == "pobj" and t.ent_type_ not in {"DATE", "TIME"})
 
 
 def _is_name(run: Span) -> bool:

@@ -67,6 +67,12 @@ def is_common_word(word: str) -> bool:
     return any(word in words for words in index.values()) or lemma(word, "verb") in index["verb"]
 
 
+def is_verb(word: str) -> bool:
+    """Whether the dictionary form of a word is one of a verb."""
+    lookups = pipeline().get_pipe("lemmatizer").lookups  # type: ignore[attr-defined]  # pipes are untyped callables
+    return word in lookups.get_table("lemma_index")["verb"]
+
+
 @lru_cache(maxsize=65_536)
 def lemma(word: str, kind: Literal["verb", "noun"]) -> str:
     """Dictionary form of a lower-case word, by the model's own tables (WordNet's morphology): `wrote` → `write`."""

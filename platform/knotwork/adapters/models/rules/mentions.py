@@ -12,6 +12,8 @@ from knotwork.adapters.models.rules.candidates import (
     MODEL_RANK,
     Candidate,
     capitalised_runs,
+    clause_names,
+    identifiers,
     key_terms,
     last_word_type,
     marked_phrases,
@@ -20,6 +22,7 @@ from knotwork.adapters.models.rules.candidates import (
     quoted_titles,
     topic_names,
 )
+from knotwork.adapters.models.rules.clauses import Clause, plain_clauses
 from knotwork.adapters.models.rules.topic import Topic
 from knotwork.domain.normalise import normalise_name
 
@@ -54,6 +57,7 @@ class Mentions:
         self.things: list[Thing] = []
         self.at: list[int] = [-1] * len(doc)
         self.aliases: list[tuple[int, int]] = []  # (thing, another spelling of it that is a thing too)
+        self.clauses: list[Clause] = []
         self._by_name: dict[str, int] = {}
 
     def thing(self, name: str, *, tentative: bool = False) -> int:
@@ -86,9 +90,12 @@ class Mentions:
 def find_mentions(doc: Doc, topic: Topic | None, marked: Iterable[str], headings: Sequence[str]) -> Mentions:
     """Find names (by the model, by title, mark-up, quotation and capitals) and terms; overlaps go to the surer sign."""
     mentions = Mentions(doc)
-    surest = [*topic_names(doc, topic), *marked_phrases(doc, marked), *quoted_titles(doc), *model_names(doc)]
-    _place(doc, mentions, [*surest, *opening_name(doc)])
+    mentions.clauses = list(plain_clauses(doc))
+    surest = [*topic_names(doc, topic), *marked_phrases(doc, marked), *identifiers(doc), *quoted_titles(doc)]
+    in_clauses = (name for clause in mentions.clauses for name in (*clause.subjects, *clause.objects))
+    _place(doc, mentions, [*surest, *in_clauses, *model_names(doc), *opening_name(doc)])
     _place(doc, mentions, capitalised_runs(doc, mentions.at))
+    _place(doc, mentions, clause_names(doc, mentions.at))
     headlines = {line.casefold() for line in [topic.bare if topic else "", *headings] if line}
     _place(doc, mentions, key_terms(doc, headlines))
     if topic is not None:

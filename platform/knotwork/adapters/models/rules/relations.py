@@ -13,6 +13,7 @@ from typing import Final
 
 from spacy.tokens import Doc, Token
 
+from knotwork.adapters.models.rules.clauses import Clause
 from knotwork.adapters.models.rules.coreference import Coreference
 from knotwork.adapters.models.rules.grammar import (
     agent,
@@ -59,6 +60,7 @@ class RelationReader:
         self._mentions = mentions
         self._coreference = coreference
         self._hosts = hosts
+        self._plain = {clause.verb: clause for clause in mentions.clauses}
         self.definitions: dict[int, Token] = {}  # thing → a token of the first sentence that says what it is
 
     def facts(self) -> Iterator[Fact]:
@@ -74,7 +76,9 @@ class RelationReader:
     # -- which rule applies at a token ---------------------------------------------------------------------------
 
     def _facts_at(self, token: Token) -> Iterator[tuple[int, str, int]]:
-        if token.tag_.startswith("VB"):
+        if token.i in self._plain:
+            yield from self._plain_clause(self._plain[token.i])
+        elif token.tag_.startswith("VB"):
             yield from self._clause(token)
         elif token.dep_ == "appos":
             yield from self._apposition(token)
@@ -82,6 +86,12 @@ class RelationReader:
             yield from self._stars(token)
         if self._mentions.at[token.i] >= 0 and self._is_head(token):
             yield from self._beside_name(token)
+
+    def _plain_clause(self, clause: Clause) -> Iterator[tuple[int, str, int]]:
+        """A sentence whose form alone says who does what to whom."""
+        at = self._mentions.at
+        targets = [(clause.type, at[name.end - 1]) for name in clause.objects if at[name.end - 1] >= 0]
+        yield from self._each((at[name.end - 1] for name in clause.subjects if at[name.end - 1] >= 0), targets)
 
     def _stars(self, token: Token) -> Iterator[tuple[int, str, int]]:
         """`X stars Y and Z` between two names, where the model takes the verb for a noun, as it mostly does."""
@@ -129,8 +139,8 @@ class RelationReader:
                 elif subject is not None:
                     yield from self._role(self._things(child), subject)
             elif child.dep_ == "prep":
-                kind = join_words(prefix, "located" if child.lower_ in _PLACE_PREPOSITIONS and not prefix else "")
-                yield from self._each(subjects, self._prepositional(child, kind))
+                located = child.lower_ in _PLACE_PREPOSITIONS and not prefix and not _is_idiom(child)
+                yield from self._each(subjects, self._prepositional(child, prefix or ("located" if located else "")))
             elif child.dep_ == "acomp":
                 for prep in child.children:
                     if prep.dep_ == "prep":
@@ -352,3 +362,9 @@ class RelationReader:
 
     def _types(self, things: Iterable[int]) -> set[str]:
         return {self._mentions.guess_of(thing) for thing in things}
+
+
+def _is_idiom(prep: Token) -> bool:
+    """Whether a preposition's noun is bare, as in `on call`, `in charge`, `at war`: a state, where no one is."""
+    noun = next((child for child in prep.children if child.dep_ == "pobj"), None)
+    return noun is not None and noun.tag_ == "NN" and not any(child.i < noun.i for child in noun.children)

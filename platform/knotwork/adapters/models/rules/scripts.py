@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from typing import Final
 
+from knotwork.adapters.models.rules.vocabulary import IDENTIFIER
+
 _MIN_ENGLISH_SHARE: Final = 0.6  # of letters that are Latin; below, the model would see noise
 _SAMPLE: Final = 4_000  # characters that decide on the language
 _MAX_TERMS: Final = 12
@@ -63,7 +65,12 @@ def names_and_terms(text: str) -> list[tuple[str, str]]:
     Time and answer are bounded: of a text of any length the caller passes a bounded part, and at most 72 are returned.
     """
     found: dict[str, int] = {}
-    names = [*_quoted(text), *_capitalised(text), *(match[0] for match in _KATAKANA_RUN.finditer(text))]
+    names = [match[0] for match in IDENTIFIER.finditer(text)]
+    names += [
+        *_quoted(text),
+        *_capitalised(IDENTIFIER.sub(" ", text)),
+        *(match[0] for match in _KATAKANA_RUN.finditer(text)),
+    ]
     for name in names[: 4 * _MAX_NAMES]:
         if len(found) < _MAX_NAMES:
             found.setdefault(name, text.find(name))

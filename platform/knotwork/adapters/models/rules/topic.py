@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from knotwork.adapters.models.rules.vocabulary import EMPTY_TITLES, NOUN_TYPES
+from knotwork.adapters.models.rules.vocabulary import EMPTY_STEMS, EMPTY_TITLES, NOUN_TYPES
 
 _MAX_WORDS: Final = 12
 _MAX_CHARS: Final = 120
 _FILE_NAME = re.compile(r"\S*[/\\]\S*|\S+\.[A-Za-z][A-Za-z0-9]{0,4}")
+_STEM = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _QUALIFIER = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 _QUESTION = re.compile(r"(?i)(how|what|why|when|where|which|who|can|do|does|is|are|should)\b.*\?")
 _NUMBERING = re.compile(r"(?i)(?:chapter|section|part|appendix|stave)?\s*[\divxlc]{1,6}[.):]?\s+(?=\S)")
@@ -50,6 +51,24 @@ def read_topic(title: str) -> Topic | None:
         hint = nouns[-1] if nouns else ""
     before_comma = bare.partition(",")[0].strip()
     return Topic(name=name, bare=bare, short=before_comma if before_comma != bare else "", type_hint=hint)
+
+
+def read_title(title: str, text: str) -> Topic | None:
+    """The topic of a text by its title; the stem of a file's name (`key-rotation`) is one only if the text says it.
+
+    A parser that finds no title gives the name of the file. A stem of one word must stand in the text with a capital,
+    for `register` is a word before it is a name; the topic is spelled as the text spells it.
+    """
+    stem = " ".join(title.split())
+    if not _STEM.fullmatch(stem):
+        return read_topic(title)
+    words = [word for word in re.split(r"[-_.]+", stem) if word]
+    if len(stem) == 1 or not words or stem in EMPTY_STEMS:
+        return None
+    pattern = r"[-_. ]".join(map(re.escape, words))
+    found = re.finditer(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE)
+    spelled = next((match[0] for match in found if len(words) > 1 or not match[0].islower()), None)
+    return read_topic(spelled) if spelled else None
 
 
 def read_heading(heading: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-IDENTIFIER: Final = re.compile(r"[A-Z]{1,6}-[0-9]{3,6}")
+IDENTIFIER: Final = re.compile(r"(?<![\w-])[A-Z]{1,6}-[0-9]{3,6}(?![\w-])")
 """`ADR-014`, `INC-2057`, `E-4471`: always a name, and always of the type `identifier`, whatever it numbers.
 
 Two digits make none: `COVID-19`, `GPT-4` and `F-16` name things.
@@ -97,6 +97,9 @@ LAST_WORD_TYPES: Final = _by_word(
 )
 """Type of a capitalised name that the model gave no label, by its last word."""
 
+BE_AND_HAVE: Final = frozenset(("be", "have", "do"))
+"""Verbs that assert little by themselves."""
+
 PERSON_PRONOUNS: Final = {
     "he": "m",
     "him": "m",
@@ -116,6 +119,9 @@ EMPTY_TITLES: Final = _words(
     "document untitled home about background conclusion faq changelog glossary welcome"
 )
 """Titles and headings that say where a text stands, not what it is about."""
+
+EMPTY_STEMS: Final = _words("register list table data page file text note draft copy test main report records log")
+"""Names of files that say what a file is, and would meet a sentence's first word."""
 
 LIGHT_NOUNS: Final = _words(
     "one part number lot kind type sort way thing time year day month week case example people person man woman "
