@@ -40,7 +40,7 @@ class KeyStoreContract:
             await stores.keys.put_key(one)
         assert [await stores.keys.key_by_hash(one.hash) for one in keys] == keys
         assert await stores.keys.key_by_hash("unknown") is None
-        assert await stores.keys.any_keys()
+        assert await stores.keys.is_guarded()
 
     async def test_an_unknown_tenant_gets_no_key(self, stores: Stores) -> None:
         one = key(new_tenant())
@@ -64,6 +64,13 @@ class KeyStoreContract:
         assert not await stores.keys.delete_key(tenant, "one")
         assert await stores.keys.keys(tenant) == []
         assert await stores.keys.key_by_hash(key(tenant).hash) is None
+        assert await stores.keys.is_guarded()
+
+    async def test_the_guard_outlives_keys_and_their_tenants(self, stores: Stores, tenant: TenantId) -> None:
+        await stores.keys.put_key(key(tenant))
+        await stores.catalogue.delete_tenant(tenant)
+        assert await stores.keys.keys(tenant) == []
+        assert await stores.keys.is_guarded()
 
     async def test_tenants_are_apart(self, stores: Stores, tenant: TenantId) -> None:
         other = new_tenant()
@@ -80,12 +87,11 @@ class TestMemoryKeyStore(KeyStoreContract):
     def stores(self) -> Stores:
         return memory_stores()
 
-    async def test_there_are_no_keys_until_one_is_put(self, stores: Stores, tenant: TenantId) -> None:
-        assert not await stores.keys.any_keys()
-        await stores.keys.put_key(key(tenant))
-        assert await stores.keys.any_keys()
-        await stores.keys.delete_key(tenant, "one")
-        assert not await stores.keys.any_keys()
+    async def test_the_store_is_open_until_a_key_is_put(self, stores: Stores, tenant: TenantId) -> None:
+        assert not await stores.keys.is_guarded()
+        with pytest.raises(UnknownTenant):
+            await stores.keys.put_key(key(new_tenant()))
+        assert not await stores.keys.is_guarded()
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import pytest
 
 from knotwork.domain.model import TenantId
 from knotwork.domain.retrieval import Reader
-from knotwork.errors import NotAllowed, NotAuthenticated, SetupFailed, StoreUnavailable
+from knotwork.errors import NotAllowed, NotAuthenticated, NotFound, SetupFailed, StoreUnavailable
 from knotwork.ports.keys import ApiKey, Scope
 from knotwork.services import access
-from knotwork.services.access import Access, Caller, operator
+from knotwork.services.access import FIRST_KEY, Access, Caller, operator
 
 ACME = TenantId("acme")
 
@@ -19,11 +19,12 @@ class Keys:
 
     def __init__(self) -> None:
         self.by_hash: dict[str, ApiKey] = {}
-        self.is_away = self.hangs = False
+        self.is_away = self.hangs = self.had_keys = False
         self.asked = 0
 
     async def put_key(self, key: ApiKey) -> None:
         self.by_hash[key.hash] = key
+        self.had_keys = True
 
     async def key_by_hash(self, hash_: str) -> ApiKey | None:
         await self._answer()
@@ -38,9 +39,9 @@ class Keys:
             del self.by_hash[hash_]
         return bool(found)
 
-    async def any_keys(self) -> bool:
+    async def is_guarded(self) -> bool:
         await self._answer()
-        return bool(self.by_hash)
+        return self.had_keys
 
     async def _answer(self) -> None:
         self.asked += 1
@@ -65,10 +66,31 @@ async def test_a_revoked_key_is_refused_at_once() -> None:
     key, secret = await access_.create(ACME, name="", scopes=frozenset({Scope.READ}), subjects=None)
     assert await access_.is_guarded()
     await access_.check(secret)
-    await access_.delete(ACME, key.id)
+    await access_.delete(operator(ACME), key.id)
     with pytest.raises(NotAuthenticated):
         await access_.check(secret)
-    assert not await access_.is_guarded()
+    assert await Access(keys).is_guarded()  # the end of the last key opens nothing
+
+
+async def test_a_limited_caller_lists_and_deletes_only_keys_that_see_no_more() -> None:
+    access_ = Access(Keys())
+    made = {
+        name: (await access_.create(ACME, name=name, scopes=frozenset({Scope.READ}), subjects=subjects))[0]
+        for name, subjects in {"all": None, "a": ("user:a",), "b": ("user:b",), "everyone": ("*",)}.items()
+    }
+    limited = Caller(ACME, frozenset({Scope.ADMIN}), ("user:a",))
+    assert {key.name for key in await access_.list(limited)} == {"a", "everyone"}
+    for name in ("all", "b"):
+        with pytest.raises(NotFound):
+            await access_.delete(limited, made[name].id)
+    await access_.delete(limited, made["a"].id)
+    assert {key.name for key in await access_.list(operator(ACME))} == {"all", "b", "everyone"}
+
+
+def test_what_concerns_every_source_needs_a_caller_who_sees_them_all() -> None:
+    operator(ACME).require_whole_tenant()
+    with pytest.raises(NotAllowed):
+        Caller(ACME, frozenset(Scope), ("*",)).require_whole_tenant()
 
 
 async def test_while_the_store_is_away_known_keys_are_believed_and_others_are_not(
@@ -139,12 +161,15 @@ def test_an_end_user_is_read_for_with_exactly_their_subjects_and_everyones() -> 
         Caller(ACME, frozenset({Scope.READ})).reader(("user:a",))
 
 
-async def test_the_first_key_is_made_from_the_settings_while_no_key_exists() -> None:
+async def test_the_first_key_is_made_from_the_settings_until_there_was_a_key() -> None:
     keys, secret = Keys(), "kw_" + "0123456789abcdef" * 2
     await Access(keys).adopt_first(ACME, secret)
     assert await Access(keys).check(secret) == Caller(ACME, frozenset(Scope), None)
     await Access(keys).adopt_first(ACME, secret.replace("0", "1"))
     assert len(keys.by_hash) == 1
+    await Access(keys).delete(operator(ACME), FIRST_KEY)
+    await Access(keys).adopt_first(ACME, secret)  # the next start
+    assert not keys.by_hash
 
 
 @pytest.mark.parametrize("secret", ["", "kw_short", "0123456789abcdef" * 3])

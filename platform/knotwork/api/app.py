@@ -19,9 +19,10 @@ MB = 1024 * 1024
 
 DESCRIPTION = """Answers that no single passage holds, each with its evidence.
 
-While no API key exists, whoever calls from this machine is the operator; `POST /v1/keys` makes the first key, and from
-then on every call needs one (`Authorization: Bearer kw_...`). Errors are problem details (RFC 9457) with a stable
-`code`. In an address, encode ids as any path segment; write `.` and `..` as segments of a source id as `%2E`.
+Until there is an API key, whoever calls from this machine is the operator; `POST /v1/keys` makes the first key, and
+from then on, also when it is gone, every call needs one (`Authorization: Bearer kw_...`). Errors are problem details
+(RFC 9457) with a stable `code`. In an address, encode ids as any path segment; write `.` and `..` as segments of a
+source id as `%2E`.
 """
 
 

@@ -1,4 +1,4 @@
-"""Who calls: an API key, the local operator's token, or, while no key exists, whoever is on this machine."""
+"""Who calls: an API key, the local operator's token, or, until the first key, whoever is on this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from knotwork.services.access import Caller, operator
 
 DEFAULT_TENANT = TenantId("default")
 
-bearer = HTTPBearer(auto_error=False, description="An API key, `kw_...`; none is needed while no key exists.")
+bearer = HTTPBearer(auto_error=False, description="An API key, `kw_...`; none is needed until the first is made.")
 
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(bearer)]
 TenantHeader = Annotated[
@@ -64,6 +64,11 @@ class Identity:
         if not self.is_operator and tenant != self.tenant:
             raise NotAllowed(f"this key belongs to tenant {self.tenant!r}")
         return TenantId(tenant)
+
+    def require_operator(self) -> None:
+        """Raises: NotAllowed: a key calls, and what it asks concerns the machine."""
+        if not self.is_operator:
+            raise NotAllowed("only the operator of this service may see that; ask on its machine")
 
 
 async def identify(
@@ -109,7 +114,7 @@ Administering = Annotated[Identity, Depends(allowed(Scope.ADMIN, tenant_exists=F
 
 
 async def _require_open(request: Request, state: State) -> None:
-    """See that a call without a key is served: no key exists, and it comes from this machine."""
+    """See that a call without a key is served: there never was a key, and it comes from this machine."""
     if await state.platform.access.is_guarded():
         raise NotAuthenticated("API keys are in use; send one as `Authorization: Bearer kw_...`")
     if not is_local(request):

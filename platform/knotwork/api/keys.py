@@ -1,4 +1,4 @@
-"""API keys of a tenant. From the first one on, every call needs a key."""
+"""API keys of a tenant. From the first one on, also when it is gone, every call needs a key."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ async def create_key(request: Request, response: Response, identity: Administeri
 
 @router.get("", responses=problem_responses(*ALWAYS))
 async def list_keys(request: Request, identity: Administering) -> KeyList:
-    """The tenant's keys, without their secrets."""
-    return KeyList(items=[KeyOut.of(key) for key in await state_of(request).platform.access.list(identity.tenant)])
+    """The tenant's keys that see no more than the caller, without their secrets."""
+    return KeyList(items=[KeyOut.of(key) for key in await state_of(request).platform.access.list(identity.caller)])
 
 
 @router.delete("/{key_id}", status_code=204, responses=problem_responses(*ALWAYS, "not_found"))
 async def delete_key(request: Request, identity: Administering, key_id: str) -> Response:
     """Revoke a key."""
-    await state_of(request).platform.access.delete(identity.tenant, clean_text(key_id))
+    await state_of(request).platform.access.delete(identity.caller, clean_text(key_id))
     return Response(status_code=204)

@@ -404,7 +404,7 @@ class KeyList(BaseModel):
 
 class Part(BaseModel):
     ok: bool
-    detail: str
+    detail: str | None = Field(default=None, description="What was seen, in words; for a key with the scope admin.")
 
 
 class HealthAnswer(BaseModel):

@@ -1,4 +1,4 @@
-"""Tenants and their settings. A key administers its own tenant; the operator every one."""
+"""Tenants and their settings. A key that sees every source administers its own tenant; the operator every one."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ async def list_tenants(request: Request, identity: Administering) -> TenantList:
 @router.put("/{tenant}", responses=problem_responses(*ALWAYS, "upload_too_large", "upload_stalled"))
 async def put_tenant(request: Request, identity: Administering, tenant: str, body: TenantBody) -> TenantAnswer:
     """Create a tenant, or replace its settings; a change queues every source to follow it."""
+    identity.caller.require_whole_tenant()
     settings = TenantSettings(body.graph, body.extraction_model)
     queued = await state_of(request).platform.tenants.put(identity.require_tenant(tenant), settings)
     return TenantAnswer(tenant=tenant, settings=body, queued=queued)
@@ -39,5 +40,6 @@ async def get_tenant(request: Request, identity: Administering, tenant: str) -> 
 @router.delete("/{tenant}", status_code=204, responses=problem_responses(*ALWAYS))
 async def delete_tenant(request: Request, identity: Administering, tenant: str) -> Response:
     """Remove a tenant with everything it has: sources, graph, vectors, jobs, keys."""
+    identity.caller.require_whole_tenant()
     await state_of(request).platform.tenants.delete(identity.require_tenant(tenant))
     return Response(status_code=204)

@@ -32,7 +32,11 @@ class KeyStore(Protocol):
     """Every method raises StoreUnavailable when the store does not answer."""
 
     async def put_key(self, key: ApiKey) -> None:
-        """Store a key, in place of one of the same id. Raises: UnknownTenant."""
+        """Store a key, in place of one of the same id; from the first one on the store is guarded.
+
+        Raises:
+            UnknownTenant: there is no such tenant.
+        """
         ...
 
     async def key_by_hash(self, hash_: str) -> ApiKey | None: ...
@@ -45,6 +49,6 @@ class KeyStore(Protocol):
         """Whether there was such a key."""
         ...
 
-    async def any_keys(self) -> bool:
-        """Whether a key of any tenant exists."""
+    async def is_guarded(self) -> bool:
+        """Whether a key of any tenant exists or ever existed; neither its end nor its tenant's changes that."""
         ...

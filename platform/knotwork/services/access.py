@@ -52,7 +52,7 @@ class Caller:
         return Reader(self.tenant, None if self.subjects is None else _with_everyone(self.subjects))
 
     def may_grant(self, scopes: frozenset[Scope], subjects: Sequence[Subject] | None) -> None:
-        """A key never gives more than its maker has.
+        """See that a key gives no more than its maker has.
 
         Raises:
             NotAllowed: a scope, or a source, would be opened that is closed to the caller.
@@ -60,8 +60,17 @@ class Caller:
         self.require(Scope.ADMIN)
         for scope in sorted(scopes):
             self.require(scope)
-        if self.subjects is not None and (subjects is None or not set(subjects) <= {*self.subjects, EVERYONE}):
+        if not self.covers(subjects):
             raise NotAllowed("a key for other subjects than your own needs a key that sees every source")
+
+    def covers(self, subjects: Sequence[Subject] | None) -> bool:
+        """Whether the caller sees every source that a key for these subjects sees."""
+        return self.subjects is None or (subjects is not None and set(subjects) <= {*self.subjects, EVERYONE})
+
+    def require_whole_tenant(self) -> None:
+        """Raises: NotAllowed: the caller is limited to some subjects, and what it asks concerns every source."""
+        if self.subjects is not None:
+            raise NotAllowed("this concerns every source of the tenant; it needs a key without subjects")
 
 
 def operator(tenant: TenantId) -> Caller:
@@ -92,7 +101,7 @@ class Access:
         return key, secret
 
     async def adopt_first(self, tenant: TenantId, secret: str) -> None:
-        """Make the first key, with every scope, from a secret chosen outside; nothing happens while a key exists.
+        """Make the first key, with every scope, from a secret chosen outside; nothing happens once there was a key.
 
         Raises:
             SetupFailed: the secret is too short to guard anything.
@@ -102,30 +111,34 @@ class Access:
                 f"KNOTWORK_FIRST_KEY must be {SECRET_PREFIX!r} and at least {SECRET_BYTES} random characters, "
                 "such as `kw_` and the output of `openssl rand -hex 32`"
             )
-        if not await self._keys.any_keys():
+        if not await self._keys.is_guarded():
             await self._keys.put_key(ApiKey(FIRST_KEY, _hash(secret), tenant, frozenset(Scope), None, FIRST_KEY))
 
-    async def list(self, tenant: TenantId) -> list[ApiKey]:
-        """The tenant's keys, without their secrets."""
-        return await self._keys.keys(tenant)
+    async def list(self, caller: Caller) -> list[ApiKey]:
+        """The keys of the caller's tenant that see no more than the caller, without their secrets."""
+        return [key for key in await self._keys.keys(caller.tenant) if caller.covers(key.subjects)]
 
-    async def delete(self, tenant: TenantId, key_id: str) -> None:
+    async def delete(self, caller: Caller, key_id: str) -> None:
         """Revoke a key; this process forgets it at once, others within moments.
 
         Raises:
-            NotFound: the tenant has no such key.
+            NotFound: the caller's tenant has no such key, or it sees more than the caller.
         """
+        if key_id not in {key.id for key in await self.list(caller)}:
+            raise NotFound("key", key_id)
         self._known = {hash_: known for hash_, known in self._known.items() if known[1].id != key_id}
-        self._guarded = (float("-inf"), True)
-        if not await self._keys.delete_key(tenant, key_id):
+        if not await self._keys.delete_key(caller.tenant, key_id):
             raise NotFound("key", key_id)
 
     async def is_guarded(self) -> bool:
-        """Whether any key exists, so that every call needs one. While the store is away: what was last known."""
+        """Whether every call needs a key: one exists, or existed, as the end of the last must not open the service.
+
+        While the store is away: what was last known.
+        """
         read_at, guarded = self._guarded
         if time.monotonic() - read_at > FRESH_S:
             with suppress(StoreUnavailable):  # and then do not ask again for a moment: each caller would wait
-                guarded = await answer_soon(self._keys.any_keys())
+                guarded = await answer_soon(self._keys.is_guarded())
             self._guarded = (time.monotonic(), guarded)
         return guarded
 

@@ -16,9 +16,11 @@ import pytest_asyncio
 
 from knotwork.adapters.memory.models import HashEmbedder, ReplayExtractor
 from knotwork.adapters.neo4j.embedded import Neo4jAddress
+from knotwork.adapters.neo4j.session import open_driver
 from knotwork.api.serve import Service, serve
 from knotwork.bootstrap import Models
 from knotwork.config import Settings
+from knotwork.services import access
 
 UPLOAD_MB = 2
 _tenants = itertools.count(1)
@@ -109,12 +111,20 @@ async def api(running: Running, http: httpx.AsyncClient) -> Api:
     return api
 
 
+@pytest_asyncio.fixture
+async def unguarded(running: Running, neo4j_server: Neo4jAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no key had ever been made."""
+    monkeypatch.setattr(access, "FRESH_S", -1.0)
+    async with open_driver(neo4j_server.bolt_uri, neo4j_server.user, neo4j_server.password) as driver:
+        await driver.execute_query("MATCH (n:KeyGuard|ApiKey) DETACH DELETE n")
+
+
 MakeKey = Callable[..., Awaitable[Api]]
 
 
 @pytest_asyncio.fixture
 async def key(api: Api) -> AsyncGenerator[MakeKey]:
-    """Make a key of the test's tenant and call with it; keys go afterwards, so that the service is open again."""
+    """Make a key of the test's tenant and call with it; keys go afterwards."""
     made: list[str] = []
 
     async def make(*scopes: str, subjects: list[str] | None = None) -> Api:

@@ -32,21 +32,32 @@ CALLS = (
     ("admin", "GET", "/keys", None),
     ("admin", "POST", "/keys", {"scopes": ["nonsense"]}),
     ("admin", "DELETE", "/keys/x", None),
-    ("admin", "GET", "/info", None),
+    ("admin", "GET", "/metrics", None),
 )
 
 
-async def test_without_any_key_a_caller_of_this_machine_is_the_operator(api: Api) -> None:
-    assert (await api.http.get("/v1/tenants")).status_code == 200
+@pytest.mark.usefixtures("unguarded")
+async def test_until_the_first_key_a_caller_of_this_machine_is_the_operator_and_then_never_again(
+    api: Api, key: MakeKey
+) -> None:
+    for path in ("/tenants", "/metrics", "/info"):
+        assert (await api.http.get(f"/v1{path}")).status_code == 200
+    await key("admin")
+    (made,) = (await api("GET", "/keys")).json()["items"]
+    assert (await api("DELETE", f"/keys/{made['id']}")).status_code == 204
+    assert (await api.http.get("/v1/tenants")).status_code == 401
+    assert (await api("GET", "/tenants")).status_code == 200
 
 
 @pytest.mark.parametrize(
     "headers",
     [{"Origin": "https://evil.example"}, {"Host": "evil.example:8080"}, {"Host": "127.0.0.1.evil.example"}],
 )
+@pytest.mark.usefixtures("unguarded")
 async def test_a_web_page_of_another_origin_is_not_the_operator(api: Api, headers: dict[str, str]) -> None:
-    answer = await api.http.get("/v1/tenants", headers=headers)
-    assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
+    for path in ("/tenants", "/metrics"):
+        answer = await api.http.get(f"/v1{path}", headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
 
 
 async def test_once_a_key_exists_every_call_needs_one(api: Api, key: MakeKey) -> None:
@@ -57,8 +68,30 @@ async def test_once_a_key_exists_every_call_needs_one(api: Api, key: MakeKey) ->
             answer = await api.http.request(method, f"/v1{path.format(tenant=api.tenant)}", json=body, headers=headers)
             assert (answer.status_code, answer.json()["code"]) == (401, "not_authenticated"), (method, path)
             assert answer.headers["www-authenticate"] == "Bearer"
-    for path in ("/health", "/ready", "/metrics"):
-        assert (await api.http.get(f"/v1{path}")).status_code == 200
+    for path in ("/health", "/ready"):
+        for secret in ({}, {"Authorization": "Bearer kw_wrong"}):
+            answer = await api.http.get(f"/v1{path}", headers=secret)
+            assert answer.status_code == 200
+            assert all(part == {"ok": True, "detail": None} for part in answer.json()["parts"].values())
+
+
+async def test_a_limited_administrator_does_not_rule_the_whole_tenant(api: Api, key: MakeKey) -> None:
+    await key("read")
+    narrow = await key("read", "admin", subjects=["group:a"])
+    for method in ("PUT", "DELETE"):
+        answer = await narrow(method, f"/tenants/{api.tenant}", json={})
+        assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
+    (own,) = (await narrow("GET", "/keys")).json()["items"]
+    assert own["subjects"] == ["group:a"]
+    (wide,) = (one for one in (await api("GET", "/keys")).json()["items"] if one["subjects"] is None)
+    assert (await narrow("DELETE", f"/keys/{wide['id']}")).status_code == 404
+    assert (await (await key("admin"))("PUT", f"/tenants/{api.tenant}", json={})).status_code == 200
+
+
+async def test_what_runs_where_is_told_to_the_operator_only(api: Api, key: MakeKey) -> None:
+    answer = await (await key("read", "write", "admin"))("GET", "/info")
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
+    assert (await api("GET", "/info")).status_code == 200
 
 
 @pytest.mark.parametrize("scope", ["read", "write", "admin"])

@@ -38,4 +38,4 @@ async def test_jobs_of_a_paused_tenant_wait_are_cancelled_and_go_on(api: Api, ke
     assert [one["id"] for one in (await api("GET", "/sources")).json()["items"]] == ["0.txt", "2.txt"]
     answer = await api("DELETE", f"/jobs/{jobs[0]}")
     assert (answer.status_code, answer.json()["job"]["state"]) == (200, "done")
-    assert 'knotwork_runs_over_total{state="cancelled"}' in (await api.http.get("/v1/metrics")).text
+    assert 'knotwork_runs_over_total{state="cancelled"}' in (await api("GET", "/metrics")).text

@@ -90,12 +90,12 @@ async def test_the_log_tells_of_requests_and_holds_no_secret(api: Api, running: 
 
 async def test_health_readiness_and_metrics_tell_what_they_see(api: Api, running: Running) -> None:
     await api.put("a.txt", "Herons wait.")
-    health = (await api.http.get("/v1/health")).json()
+    health = (await api("GET", "/health")).json()
     assert health["status"] == "ok"
     assert set(health["parts"]) == {"neo4j", "vectors", "models"}
     assert running.embedder.id in health["parts"]["models"]["detail"]
     assert (await api.http.get("/v1/ready")).status_code == 200
-    metrics = (await api.http.get("/v1/metrics")).text
+    metrics = (await api("GET", "/metrics")).text
     put = '{method="PUT",route="/v1/sources/{source_type}/{source_id:name}",status="200"}'
     assert f"knotwork_requests_total{put}" in metrics
     for name in ('knotwork_runs{state="queued"}', 'knotwork_runs_over_total{state="done"}', "knotwork_failed_chunks"):

@@ -55,6 +55,7 @@ class MemoryDatabase:
 
     def __init__(self) -> None:
         self.tenants: defaultdict[TenantId, TenantRows] = defaultdict(TenantRows)
+        self.is_guarded = False  # an API key exists or existed
 
 
 def may_read(subjects: tuple[Subject, ...], view: View) -> bool:

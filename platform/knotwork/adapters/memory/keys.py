@@ -12,6 +12,7 @@ class MemoryKeyStore:
     """KeyStore over a MemoryDatabase."""
 
     def __init__(self, database: MemoryDatabase) -> None:
+        self._database = database
         self._tenants = database.tenants
 
     async def put_key(self, key: ApiKey) -> None:
@@ -19,6 +20,7 @@ class MemoryKeyStore:
         if rows.settings is None:
             raise UnknownTenant(key.tenant)
         rows.keys[key.id] = key
+        self._database.is_guarded = True
 
     async def key_by_hash(self, hash_: str) -> ApiKey | None:
         keys = (key for rows in self._tenants.values() for key in rows.keys.values())
@@ -31,5 +33,5 @@ class MemoryKeyStore:
     async def delete_key(self, tenant: TenantId, key_id: str) -> bool:
         return self._tenants[tenant].keys.pop(key_id, None) is not None
 
-    async def any_keys(self) -> bool:
-        return any(rows.keys for rows in self._tenants.values())
+    async def is_guarded(self) -> bool:
+        return self._database.is_guarded

@@ -9,6 +9,8 @@ from knotwork.domain.model import TenantId
 from knotwork.errors import UnknownTenant
 from knotwork.ports.keys import ApiKey, Scope
 
+GUARD = "guard"  # key of the one KeyGuard, which belongs to no tenant
+
 
 class Neo4jKeyStore:
     """KeyStore over Neo4j. Whoever opened the driver closes it."""
@@ -21,6 +23,7 @@ class Neo4jKeyStore:
             "write/put_key",
             tenant_key=storage_key(key.tenant, TENANT_ID),
             key=_key(key.tenant, key.id),
+            guard=GUARD,
             values={
                 "id": key.id,
                 "hash": key.hash,
@@ -44,8 +47,8 @@ class Neo4jKeyStore:
     async def delete_key(self, tenant: TenantId, key_id: str) -> bool:
         return bool((await self._session.execute("write/delete_key", key=_key(tenant, key_id)))[0]["deleted"])
 
-    async def any_keys(self) -> bool:
-        return bool((await self._session.rows("read/any_key"))[0]["found"])
+    async def is_guarded(self) -> bool:
+        return bool((await self._session.rows("read/key_guard"))[0]["found"])
 
 
 def _key(tenant: TenantId, key_id: str) -> str:
