@@ -8,15 +8,15 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from knotwork.domain.catalogue import AcceptedRun, ExtractionState, Run, RunKind, SourceChange, TenantSettings
+from knotwork.domain.catalogue import AcceptedRun, ExtractionState, Run, RunKind, RunState, SourceChange, TenantSettings
 from knotwork.domain.inputs import text_hash
 from knotwork.domain.model import Contribution, ParsedText, Source, SourceRef, Usage
 from knotwork.domain.retrieval import Mode, Reader, RetrieveOptions
-from knotwork.errors import NotFound
+from knotwork.errors import ModelFailed, ModelRefused, NotFound
 from knotwork.ports.models import Extraction, ExtractionInput
 from knotwork.ports.vector_store import Collection
 from knotwork.run_ids import new_run_id
-from support.stack import SentenceExtractor, Stack, Stores, open_stack
+from support.stack import SentenceExtractor, Stack, Stores, TextChunker, open_stack
 
 pytestmark = pytest.mark.neo4j
 
@@ -160,6 +160,30 @@ async def test_four_bad_answers_in_ten_documents_name_exactly_those_four(stack: 
     assert [result.graph.failed_chunks for result in results[:4]] == [1, 1, 1, 0]  # the last is well formed, only empty
     states = await stack.catalogue.states(stack.tenant, [SourceRef("document", "3.md")])
     assert [chunk.extraction_state for state in states.values() for chunk in state.chunks] == [ExtractionState.EMPTY]
+
+
+async def test_a_run_that_fails_leaves_the_data_as_it_was(stack: Stack) -> None:
+    await stack.put("a.md", "Checkout calls Ledger.")
+    before, points = await stack.exported(), await stack.points(Collection.CHUNKS)
+    new_text = PARAGRAPHS + "\n\nPoison stops Embedders."
+    *_, last = await TextChunker().chunk(ParsedText(new_text), SourceRef("document", "new.md"))
+    stack.embedder.faults.fail(last.text, ModelRefused("the endpoint does not like it"))
+    for id_ in ("a.md", "new.md"):
+        run = await stack.intake.put(stack.tenant, Source(SourceRef("document", id_), "", ""), ParsedText(new_text))
+        over = await stack.intake.wait(stack.tenant, run.id)
+        assert (over.state, over.error_code) == (RunState.FAILED, "model_refused")
+    assert await stack.exported() == before
+    assert await stack.points(Collection.CHUNKS) == points
+
+
+async def test_a_source_whose_model_keeps_failing_ends_and_holds_up_no_other(stack: Stack) -> None:
+    stack.embedder.faults.fail("Poison stops Embedders.", ModelFailed("the endpoint answers 500"))
+    runs = [
+        await stack.intake.put(stack.tenant, Source(SourceRef("document", id_), "", ""), ParsedText(text))
+        for id_, text in (("bad.md", "Poison stops Embedders."), ("good.md", "Checkout calls Ledger."))
+    ]
+    bad, good = [await stack.intake.wait(stack.tenant, run.id) for run in runs]
+    assert (bad.state, bad.error_code, good.state) == (RunState.FAILED, "model_failed", RunState.DONE)
 
 
 async def test_without_an_extractor_nothing_of_the_graph_is_read_or_written(stack: Stack) -> None:
