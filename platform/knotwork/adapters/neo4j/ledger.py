@@ -29,6 +29,7 @@ from knotwork.errors import UnknownTenant
 T = TypeVar("T")
 
 SOURCE, CHANGE, RESULT = TypeAdapter(Source), TypeAdapter(SourceChange), TypeAdapter(IndexResult)
+ACCEPT_RETRY_S = 5.0  # a request waits for it, and is kept elsewhere when the database is away
 NEWEST = "~"  # sorts after every run id, which are hexadecimal
 
 
@@ -55,7 +56,7 @@ class Neo4jLedger:
             # A run that is over by now has let its text go.
             await put_texts(tx, tenant, ((key, text) for key, text in texts if text is not None and is_open[key]))
 
-        await self._session.write(work)
+        await self._session.write(work, retry_s=ACCEPT_RETRY_S)
 
     async def texts(self, tenant: TenantId, run_ids: Sequence[str]) -> Mapping[str, ParsedText]:
         id_of = {storage_key(tenant, id_): id_ for id_ in run_ids}
