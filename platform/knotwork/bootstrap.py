@@ -13,6 +13,7 @@ from qdrant_client import AsyncQdrantClient
 
 from knotwork.adapters.files.inbox import FileInbox
 from knotwork.adapters.models.extractors import EndpointExtractors, NoExtractors, OneExtractor
+from knotwork.adapters.models.fastembed_embedder import FastembedEmbedder
 from knotwork.adapters.models.openai_embedder import OpenAIEmbedder
 from knotwork.adapters.models.openai_http import OpenAIEndpoint
 from knotwork.adapters.models.packaged_embedder import PackagedEmbedder
@@ -266,14 +267,21 @@ def _given(models: Models) -> tuple[Extractors, str]:
 
 
 def _embedder(settings: Settings, pool: WorkerPool, stack: AsyncExitStack) -> Embedder:
-    if settings.embedding_url is None:
+    choice = settings.chosen_embedder
+    if choice == "packaged":
         embedder: Embedder = PackagedEmbedder(pool)
         stack.push_async_callback(embedder.close)
         return embedder
     if not settings.embedding_model or not settings.embedding_dimension:
         raise SetupFailed(
-            "KNOTWORK_EMBEDDING_URL is set; set KNOTWORK_EMBEDDING_MODEL and KNOTWORK_EMBEDDING_DIMENSION too"
+            f"the embedder is {choice}; set KNOTWORK_EMBEDDING_MODEL and KNOTWORK_EMBEDDING_DIMENSION too"
         )
+    if choice == "fastembed":
+        embedder = FastembedEmbedder(settings.embedding_model, dimension=settings.embedding_dimension)
+        stack.push_async_callback(embedder.close)
+        return embedder
+    if settings.embedding_url is None:
+        raise SetupFailed("KNOTWORK_EMBEDDER is openai; set KNOTWORK_EMBEDDING_URL too")
     endpoint = _endpoint(settings, settings.embedding_url, settings.embedding_api_key)
     stack.push_async_callback(endpoint.close)
     return OpenAIEmbedder(
