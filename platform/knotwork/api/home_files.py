@@ -19,12 +19,14 @@ PROGRESS_S = 0.2  # between two writes of a start's progress
 
 @contextmanager
 def service_lock(home: Path) -> Generator[None]:
-    """Hold a home alone; the kernel frees it when this process dies.
+    """Hold a home alone, and closed to other users; the kernel frees it when this process dies.
 
     Raises:
         SetupFailed: another process serves this home.
     """
-    home.mkdir(parents=True, exist_ok=True)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if home.stat().st_uid == os.geteuid():
+        home.chmod(0o700)  # it may have been made by hand, and holds documents and a password
     descriptor = os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
@@ -40,6 +42,16 @@ def service_lock(home: Path) -> Generator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def private_files() -> Generator[None]:
+    """Make files and folders that their owner alone can read, whatever the process was started with."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def write_private(path: Path, values: Mapping[str, object]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import os
 import secrets
 import signal
 import socket
@@ -19,11 +20,11 @@ import structlog
 import uvicorn
 
 from knotwork.api.app import create_app
-from knotwork.api.home_files import SERVICE, StartProgress, service_lock, write_private
+from knotwork.api.home_files import SERVICE, StartProgress, private_files, service_lock, write_private
 from knotwork.api.logs import log_to
 from knotwork.api.state import State
 from knotwork.bootstrap import Models, OnProgress, Platform, open_platform
-from knotwork.config import Settings
+from knotwork.config import Settings, unknown_variables
 from knotwork.errors import SetupFailed
 
 log = structlog.get_logger(__name__)
@@ -61,7 +62,14 @@ async def serve(
     """
     home = settings.home.expanduser().resolve()
     settings = settings.model_copy(update={"home": home})
-    with service_lock(home), log_to(home / "logs" / "service.log"), _bound_socket(settings) as listener:
+    with (
+        private_files(),
+        service_lock(home),
+        log_to(home / "logs" / "service.log"),
+        _bound_socket(settings) as listener,
+    ):
+        if unknown := unknown_variables(os.environ):
+            log.warning("unknown_settings", variables=unknown, see="docs/reference/settings.md")
         (home / SERVICE).unlink(missing_ok=True)  # of a service that was killed
         progress = StartProgress(home)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import shlex
 import shutil
 import socket
 import sys
@@ -23,6 +24,7 @@ State = Literal["ok", "warn", "fail"]
 
 FREE_MB_NEEDED, FREE_MB_WISHED = 500, 2000
 MB = 1_000_000
+LAST_PORT = 65_535
 REQUIREMENT_END = " ;<>=!~["
 
 
@@ -42,6 +44,7 @@ def run_checks(home: Path) -> Iterator[Check]:
     yield from _dependencies()
     yield _language_model()
     yield _embedding_model()
+    yield from _settings(home)
     yield from _home(home)
     yield _jars()
     yield _java()
@@ -110,16 +113,37 @@ def _embedding_model() -> Check:
     return Check("embedding model", "ok", f"{minilm.MODEL_ID} loads, checksums of weights and tokenizer right")
 
 
+def _settings(home: Path) -> Iterator[Check]:
+    from knotwork.config import read_settings, unknown_variables
+
+    try:
+        read_settings(home=home)
+    except PlatformError as error:
+        yield Check("settings", "fail", str(error), "change or unset these variables")
+    else:
+        yield Check("settings", "ok", "every variable can be used")
+    if unknown := unknown_variables(os.environ):
+        yield Check("variables", "warn", f"no settings: {', '.join(unknown)}", "correct their names, or unset them")
+
+
 def _home(home: Path) -> Iterator[Check]:
     folder = next(path for path in (home, *home.parents) if path.exists())
     if not os.access(folder, os.W_OK):
         yield Check("home", "fail", f"{home} cannot be written", "name another with --home or KNOTWORK_HOME")
         return
-    yield Check("home", "ok", f"{home}{'' if home.exists() else ' (made by the first start)'}")
+    yield _home_rights(home) if home.exists() else Check("home", "ok", f"{home} (made by the first start)")
     free_mb = shutil.disk_usage(folder).free / MB
     state: State = "ok" if free_mb > FREE_MB_WISHED else "warn" if free_mb > FREE_MB_NEEDED else "fail"
     mend = "" if state == "ok" else f"free some space; the stores want {FREE_MB_WISHED} MB to begin with"
     yield Check("disk", state, f"{free_mb:,.0f} MB free", mend)
+
+
+def _home_rights(home: Path) -> Check:
+    mode = home.stat().st_mode & 0o777
+    if not mode & 0o077:
+        return Check("home", "ok", str(home))
+    mend = f"chmod 700 {shlex.quote(str(home))}; a service that owns it does so when it starts"
+    return Check("home", "warn", f"{home} is open to other users (mode {mode:03o})", mend)
 
 
 def _jars() -> Check:
@@ -176,7 +200,8 @@ def _service(home: Path) -> Iterator[Check]:
 
 def _ports() -> Check:
     """A port for the service: the one asked for, or any of those it tries."""
-    wanted = int(os.environ.get("KNOTWORK_PORT") or 0)
+    said = os.environ.get("KNOTWORK_PORT", "")
+    wanted = int(said) if said.isdecimal() and int(said) <= LAST_PORT else 0  # else the settings are at fault
     for port in [wanted] if wanted else range(8080, 8180):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
