@@ -99,7 +99,7 @@ def _show(session: Session) -> None:
         output.document({"ingest": indexed, "answers": answers, "service": addresses(session, service)})
         return
     output.line("Where to look", style="bold")
-    show_addresses(session, service)
+    show_addresses(session, service, with_password=True)
 
 
 def _index_samples(session: Session) -> Json:

@@ -59,14 +59,14 @@ def serve(
     import asyncio
 
     from knotwork.api.serve import serve as serve_home
-    from knotwork.config import Settings
+    from knotwork.config import read_settings
 
     chosen: dict[str, Any] = {"home": session.home}
     chosen |= {} if host is None else {"host": host}
     chosen |= {} if port is None else {"port": port}
     asyncio.run(
         serve_home(
-            Settings(**chosen),
+            read_settings(**chosen),
             on_ready=lambda ready: session.output.note(f"ready: {ready.url}/docs"),
         )
     )
@@ -126,8 +126,8 @@ def browser(
     """Open Neo4j Browser and print its login."""
     from knotwork.cli.lifecycle import ensure_service
 
-    ensure_service(session.home, session.output)
-    login = browser_login(session)
+    service = ensure_service(session.home, session.output)
+    login = browser_login(session, service)
     if login is None:
         from knotwork.errors import SetupFailed
 
@@ -155,21 +155,29 @@ def addresses(session: Session, service: Service) -> Json:
     }
 
 
-def show_addresses(session: Session, service: Service, *, has_browser: bool = True) -> None:
+def show_addresses(
+    session: Session, service: Service, *, has_browser: bool = True, with_password: bool = False
+) -> None:
     """Where a running service is; for people. An address where nothing answers helps nobody."""
     found = {"REST": f"{service.url}/v1", "docs": f"{service.url}/docs"}
-    if has_browser and (login := browser_login(session)):
-        found["Neo4j Browser"] = f"{login['url']}  (user {login['user']}, password {login['password']})"
+    if has_browser and (login := browser_login(session, service)):
+        # The login shows every tenant, and what `up` prints often ends in a log.
+        told = f"user {login['user']}, password {login['password']}"
+        how = told if with_password else "`knotwork browser` tells the login"
+        found["Neo4j Browser"] = f"{login['url']}  ({how})"
     session.output.facts(found | {"home": str(session.home)})
 
 
-def browser_login(session: Session) -> dict[str, str] | None:
-    """Address and login of the embedded Neo4j's Browser; None with a Neo4j of the user's own."""
+def browser_login(session: Session, service: Service) -> dict[str, str] | None:
+    """Address and login of the embedded Neo4j's Browser; None when the service uses a Neo4j of the user's own.
+
+    Only the service knows which it uses: the home may still hold a Neo4j of an earlier start.
+    """
     from knotwork.adapters.neo4j.server_home import USER, ServerHome
 
     home = ServerHome(session.home / "neo4j")
     ports = home.ports()
-    if ports is None:
+    if service.browser_url is None or ports is None:
         return None
-    url, bolt = f"http://127.0.0.1:{ports.http_port}/browser/", f"bolt://127.0.0.1:{ports.bolt_port}"
-    return {"url": url, "connect_to": bolt, "user": USER, "password": home.password()}
+    bolt = f"bolt://127.0.0.1:{ports.bolt_port}"
+    return {"url": service.browser_url, "connect_to": bolt, "user": USER, "password": home.password()}
