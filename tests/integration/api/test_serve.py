@@ -61,6 +61,7 @@ async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.usefixtures("unguarded")
 async def test_an_open_network_without_a_key_is_refused(neo4j_server: Neo4jAddress, tmp_path: Path) -> None:
     settings = Settings(
         home=tmp_path,
