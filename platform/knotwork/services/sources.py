@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ from knotwork.ports.catalogue import Catalogue
 from knotwork.ports.ledger import Ledger
 from knotwork.ports.vector_store import View
 from knotwork.services.intake import Intake
+
+SUBMITTED = 10_000  # runs of which it is remembered who submitted them
+LOOK_UPS = 8  # sources looked up at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class Sources:
 
     def __init__(self, *, catalogue: Catalogue, ledger: Ledger, intake: Intake) -> None:
         self._catalogue, self._ledger, self._intake = catalogue, ledger, intake
+        self._submitted: dict[str, Reader] = {}  # limited submitters by run, the latest; a restart forgets them
 
     async def list(
         self, reader: Reader, *, filter_: Filter | None = None, after: SourceRef | None = None, limit: int = 100
@@ -60,7 +65,7 @@ class Sources:
             present = await self._intake.expected(reader.tenant, source.ref)
             if present is not None and not _sees(reader, present.auth_subjects):
                 raise NotFound("source", source.ref.id)
-        return await self._intake.put(reader.tenant, source, parsed)
+        return self._note(reader, await self._intake.put(reader.tenant, source, parsed))
 
     async def update(self, reader: Reader, ref: SourceRef, change: SourceChange) -> Run:
         """Accept a change of a source's readers, metadata or graph flag.
@@ -69,7 +74,7 @@ class Sources:
             NotFound: there is no such source for this reader, nor one on its way.
         """
         await self._require(reader, ref)
-        return await self._intake.update(reader.tenant, ref, change)
+        return self._note(reader, await self._intake.update(reader.tenant, ref, change))
 
     async def delete(self, reader: Reader, ref: SourceRef) -> Run:
         """Accept that a source goes, with all that only it said.
@@ -78,24 +83,50 @@ class Sources:
             NotFound: there is no such source for this reader, nor one on its way.
         """
         await self._require(reader, ref)
-        return await self._intake.delete(reader.tenant, ref)
+        return self._note(reader, await self._intake.delete(reader.tenant, ref))
 
     async def run(self, reader: Reader, run_id: str) -> Run:
-        """A run about a source that this reader might see when it was accepted.
+        """A run about a source that this reader may see now, or that the same reader submitted lately.
 
         Raises:
             NotFound: there is no such run for this reader.
+            StoreUnavailable: the store does not answer, and it is not known who may see the source.
         """
         run = self._intake.under_way(reader.tenant, run_id) or await self._ledger.run(reader.tenant, run_id)
-        if run is None or not _sees(reader, run.seen_by):
+        if run is None or not await self._sees_run(reader, run):
             raise NotFound("job", run_id)
         return run
 
     async def runs(self, reader: Reader, *, after: str | None = None, limit: int = 100) -> Page:
         """The runs that this reader may see, of the tenant's next `limit` runs older than `after`."""
         runs = await self._ledger.runs(reader.tenant, after=after, limit=limit)
-        visible = [run for run in runs if _sees(reader, run.seen_by)]
+        gate = asyncio.Semaphore(LOOK_UPS)
+
+        async def look(run: Run) -> bool:
+            async with gate:
+                return await self._sees_run(reader, run)
+
+        seen = await asyncio.gather(*map(look, runs))
+        visible = [run for run, is_seen in zip(runs, seen, strict=True) if is_seen]
         return Page(visible, runs[-1].id if len(runs) == limit else None)
+
+    async def _sees_run(self, reader: Reader, run: Run) -> bool:
+        """Whether the reader may see the run's source as it is to be: readers may have changed since it was accepted.
+
+        Of a source that is gone nobody knows who might see it, so its runs are for callers without limits.
+        """
+        if reader.subjects is None or self._submitted.get(run.id) == reader:
+            return True
+        present = await self._intake.expected(reader.tenant, run.ref)
+        return present is not None and _sees(reader, present.auth_subjects)
+
+    def _note(self, reader: Reader, run: Run) -> Run:
+        """Remember who submitted a run, who may follow it also where the source is for others."""
+        if reader.subjects is not None and set(reader.subjects) != {EVERYONE}:  # those are many callers, not one
+            self._submitted[run.id] = reader
+            if len(self._submitted) > SUBMITTED:
+                del self._submitted[next(iter(self._submitted))]
+        return run
 
     async def _require(self, reader: Reader, ref: SourceRef) -> None:
         if reader.subjects is None:
