@@ -223,3 +223,20 @@ async def test_a_put_that_waits_already_hides_its_source_from_other_writers(api:
     await api("PUT", address("a.txt"), json={"text": "Herons wait.", "auth_subjects": ["user:ana"]})
     answer = await bob("PUT", address("a.txt"), json={"text": "Mine."})
     assert answer.status_code == 404
+
+
+async def test_a_job_is_for_those_who_may_read_its_source_now_and_for_who_submitted_it(api: Api, key: MakeKey) -> None:
+    ana, ben = [await key("read", "write", subjects=[subject]) for subject in ("user:ana", "user:ben")]
+    job = await api.put("a.txt", "Herons wait.", auth_subjects=["user:ana"])
+    assert (await ana("GET", f"/jobs/{job['id']}")).status_code == 200
+    narrowed = await api("PATCH", f"{address('a.txt')}?wait=true", json={"auth_subjects": ["user:ben"]})
+    assert narrowed.status_code == 200
+    assert (await ana("GET", f"/jobs/{job['id']}")).status_code == 404
+    assert (await ana("GET", "/jobs")).json()["items"] == []
+    assert len((await ben("GET", "/jobs")).json()["items"]) == 2
+    own = await ana.put("for-ben.txt", "Reeds bend.", auth_subjects=["user:ben"])
+    assert (await ana("GET", f"/jobs/{own['id']}")).status_code == 200
+    deleted = (await ben("DELETE", f"{address('a.txt')}?wait=true")).json()["job"]
+    assert (await ben("GET", f"/jobs/{deleted['id']}")).status_code == 200
+    assert (await ben("GET", f"/jobs/{job['id']}")).status_code == 404
+    assert (await api("GET", f"/jobs/{job['id']}")).status_code == 200
