@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings
 
 from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j, Neo4jAddress
 from support.stack import Stores, open_stores
+
+# No deadline: how long an example takes says something about the machine, not about the code.
+settings.register_profile("knotwork", deadline=None)
+settings.load_profile("knotwork")
 
 
 @pytest_asyncio.fixture(scope="session")
