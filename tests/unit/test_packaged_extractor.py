@@ -190,6 +190,7 @@ def test_an_identifier_is_a_name_of_one_type_wherever_it_stands(name: str, text:
         ("Alice joined Acme Inc.", "Acme Inc", "organisation"),
         ("France won.", "France", "place"),
         ("Alice lives in Weimar.", "Weimar", "place"),
+        ("The fault was found in Skein on Monday.", "Skein", "concept"),
         ("Greta Kröger left.", "Greta Kröger", "person"),
         ("The Havel River froze.", "Havel River", "place"),
     ],

@@ -26,6 +26,7 @@ from knotwork.adapters.models.rules.vocabulary import (
     LAST_WORD_TYPES,
     NOUN_TYPES,
     ROLE_TITLES,
+    SITED_WORDS,
 )
 
 NEUTRAL: Final = "concept"
@@ -38,7 +39,7 @@ _PEOPLE = re.compile(
     r"[A-Z]\w*(?:ans?|ish|ese|elsh|is?|ews?|erbs?|rabs?|urks?|wedes?|anes?)"
     r"|French|Dutch|Greeks?|Swiss|Czechs?|Latin|Arabic|Gaelic|Slavic|Germanic|Catholics?"
 )
-_BY_HEAD_ALONE: Final = frozenset(("service", "team", "policy", "product"))  # `Kestrel is a service` elsewhere unsaid
+_BY_HEAD_ALONE: Final = frozenset(("service", "team", "policy", "product"))  # said once, not in the next chunk
 _NAME_WORDS: Final = range(2, 5)
 
 
@@ -57,10 +58,15 @@ def _count_cues(doc: Doc, mentions: Mentions) -> None:
             continue
         before = doc[token.i - 1].lower_.rstrip(".") if token.i else ""
         after = doc[token.i + 1].lower_ if token.i + 1 < len(doc) else ""
-        if before in _PLACE_CUES and token.ent_type_ in {"GPE", "LOC"}:
+        if before in _PLACE_CUES and token.ent_type_ in {"GPE", "LOC"} and _sets_in_place(token.head.head.lower_):
             thing.stated["place"] += 1
         if (before in ROLE_TITLES or after in _LIFE) and token.ent_type_ == "PERSON":
             thing.stated["person"] += 1
+
+
+def _sets_in_place(word: str) -> bool:
+    """Whether what is `in X` is a life, a site or a kind of place, and not a fault or a table in a system."""
+    return word in SITED_WORDS or NOUN_TYPES.get(word) in {"place", "organisation", "event"}
 
 
 def _settled(thing: Thing) -> str:
@@ -78,10 +84,10 @@ def _settled(thing: Thing) -> str:
         if "person" not in thing.tags:
             del votes["person"]  # a pronoun alone may mean another
         return _first(votes)
+    if not votes and _like_a_person(words):
+        return "person"
     votes.update(thing.tags)
-    if votes:
-        return _first(votes)
-    return "person" if _like_a_person(words) else NEUTRAL
+    return _first(votes)
 
 
 def _first(votes: Counter[str]) -> str:

@@ -120,6 +120,12 @@ EMPTY_TITLES: Final = _words(
 )
 """Titles and headings that say where a text stands, not what it is about."""
 
+SITED_WORDS: Final = _words(
+    "born died lived lives living resides based located situated raised educated buried settled held premiered shot "
+    "filmed set founded established studied"
+)
+"""What takes place somewhere: the `X` of `born in X` is a place."""
+
 EMPTY_STEMS: Final = _words("register list table data page file text note draft copy test main report records log")
 """Names of files that say what a file is, and would meet a sentence's first word."""
 
