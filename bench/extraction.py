@@ -126,7 +126,9 @@ def _document_tallies(document: dict[str, Any], text: str, answer: RawExtraction
     typed_gold = {(name, document["entities"][n]["type"]) for n in named for name in clusters[n]}
     types = {normalise_name(entity["name"]): entity["type"] for entity in answer["entities"]}
     found = {name: kind for name, kind in types.items() if f" {name} " in f" {text} "}
-    names = {name for name, kind in found.items() if kind != "concept"}
+    # Key terms have no capital letter; a name may have the neutral type too.
+    capital = (entity["name"] for entity in answer["entities"] if any(char.isupper() for char in entity["name"]))
+    names = found.keys() & {normalise_name(name) for name in capital}
     typed = {(name, _TYPE_OF.get(found[name], "MISC")) for name in names}
     reached = {n for n in named if clusters[n] & set(found)}
     of_name = {name: n for n in range(len(clusters)) for name in clusters[n]}

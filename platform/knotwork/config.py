@@ -79,7 +79,7 @@ class Settings(BaseSettings):
         default=None, description="Model asked there, unless the tenant names its own."
     )
     extraction_api_key: SecretStr | None = Field(default=None, description="Key of the chat endpoint.")
-    extraction_concurrency: int = Field(default=1, ge=1, description="Chunks extracted at once.")
+    extraction_concurrency: int = Field(default=1, description="Chunks extracted at once; below 1 is 1.")
     extractor: Literal["packaged", "openai", "none"] = Field(
         default="packaged", description="packaged, openai (needs extraction_url and extraction_model) or none."
     )
