@@ -107,7 +107,7 @@ def test_an_entity_is_shown_with_its_mentions_and_relationships(cli: CommandLine
     assert found["entity"]["name"] == "Reliability team"
     assert found["mentions"]
     assert {fact["type"] for fact in found["relationships"]} >= {"owns"}
-    assert "Reliability team" in cli.run("entity", "reliability").out
+    assert "Reliability team" in cli.run("entity", "reliab").out
 
 
 def test_standard_input_becomes_a_source(cli: CommandLine) -> None:
