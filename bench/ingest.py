@@ -359,13 +359,13 @@ def show_memory(memory: Sequence[tuple[float, float]], chunks: int) -> None:
     print(f"growth from 25 % to 100 %: {growth:,.0f} MB, {kb:.1f} KB a passage")
 
 
-async def main(corpus: str, data: Path, limit: int | None) -> int:
+async def main(corpus: str, data: Path, limit: int | None, home: Path | None) -> int:
     sources = documents(corpus, data, limit)
     print(f"bench.ingest --corpus {corpus}{f' --limit {limit}' if limit else ''}: {machine()}")
     folder = Path(tempfile.mkdtemp(prefix="bench-ingest-"))
     stages = Stages()
     try:
-        async with open_platform(Settings(home=folder / "home")) as platform:
+        async with open_platform(Settings(home=home or folder / "home")) as platform:
             before = cpu_seconds()
             with stages.timing(STAGES):
                 elapsed, memory = await ingest(platform, sources)
@@ -390,5 +390,6 @@ if __name__ == "__main__":
     parser.add_argument("--corpus", choices=sorted(CORPORA), default="2wiki")
     parser.add_argument("--limit", type=int, help="read only the first N records")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the corpora")
+    parser.add_argument("--home", type=Path, help="a new home to keep, for bench.queries --home")
     arguments = parser.parse_args()
-    raise SystemExit(asyncio.run(main(arguments.corpus, arguments.data, arguments.limit)))
+    raise SystemExit(asyncio.run(main(arguments.corpus, arguments.data, arguments.limit, arguments.home)))
