@@ -4,11 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types unit fmt docs lock clean
+.PHONY: demo test checks tests lint types unit fmt docs lock clean
 demo: $(STAMP)
 	@$(BIN)/knotwork demo $(ARGS)
 
-test: $(STAMP) lint types
+# The checks run beside the tests, which mostly wait for databases to start and stop.
+test: $(STAMP)
+	@$(MAKE) --no-print-directory -j2 checks tests
+
+checks: lint types
+
+tests: $(STAMP)
 	$(BIN)/pytest $(ARGS)
 
 lint: $(STAMP)

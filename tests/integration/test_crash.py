@@ -36,7 +36,7 @@ FIRST = {
     "c.md": "Checkout calls Fraud. Fraud blocks Orders.",
 }
 SECOND = {"a.md": FIRST["a.md"].replace("Wallet", "Voucher"), "b.md": None, "c.md": FIRST["c.md"]}
-MOMENTS = int(os.environ.get("KNOTWORK_CRASHES", "8"))  # kills a way of dying; a soak sets more than there are calls
+MOMENTS = int(os.environ.get("KNOTWORK_CRASHES", "5"))  # kills a way of dying; a soak sets more than there are calls
 
 
 class Crashes:

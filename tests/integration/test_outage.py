@@ -24,7 +24,7 @@ from support.stack import SentenceExtractor
 
 pytestmark = pytest.mark.neo4j
 
-HANG_S = float(os.environ.get("KNOTWORK_OUTAGE_S", "8"))
+HANG_S = float(os.environ.get("KNOTWORK_OUTAGE_S", "5"))
 DOCUMENTS = {
     f"{number}.md": f"Checkout calls Ledger{number}. Ledger{number} stores Payments. Every order of the shop goes so."
     for number in range(24)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -55,6 +56,7 @@ class CommandLine:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=_heed_ctrl_c,  # noqa: PLW1509 - it takes no lock that a thread could hold
         )
 
     def run(self, *words: str, stdin: bytes | None = None, code: int | None = 0, **settings: str) -> Result:
@@ -83,3 +85,8 @@ class CommandLine:
     def service(self) -> psutil.Process:
         """The running service."""
         return psutil.Process(json.loads((self.home / "service.json").read_text())["pid"])
+
+
+def _heed_ctrl_c() -> None:
+    """A shell that starts the tests in the background has them, and all they start, ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
