@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class PlatformError(Exception):
     """The root. Its message says what is wrong and what to do; the data is as it was."""
 
     code: str = "internal"
     retryable: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that a worker process can hand it over whole: an exception is rebuilt from its message otherwise."""
+        return _rebuilt, (type(self), self.args, vars(self))
 
 
 class InvalidInput(PlatformError):
@@ -139,6 +145,26 @@ class ExportDamaged(InvalidInput):
     code = "export_damaged"
 
 
+class TenantNotEmpty(InvalidInput):
+    """An import needs a tenant without sources."""
+
+    code = "tenant_not_empty"
+
+    def __init__(self, tenant: str) -> None:
+        super().__init__(f"tenant {tenant!r} has sources already; import into a new one, or delete it first")
+        self.tenant = tenant
+
+
+class MaintenanceUnderWay(PlatformError):
+    """Another operation on the stores is under way, which this one would disturb."""
+
+    code = "maintenance_under_way"
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"one at a time: {kind} is under way; try again when it is over")
+        self.kind = kind
+
+
 class ImportDiffers(PlatformError):
     """What was imported does not export as the file that it came from."""
 
@@ -156,3 +182,9 @@ class WrittenMeanwhile(PlatformError):
 
     code = "written_meanwhile"
     retryable = True
+
+
+def _rebuilt(kind: type[PlatformError], args: tuple[Any, ...], facts: dict[str, Any]) -> PlatformError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(facts)
+    return error

@@ -6,43 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
-import regex
-
 from knotwork.skills.model import SkillContext, ToolResult
-
-REGEX_TIMEOUT_S = 0.1
-MAX_PATTERN_LENGTH = 2_000  # characters
+from knotwork.skills.patterns import TimedPattern
 
 Environment: TypeAlias = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class TimedPattern:
-    """A regular expression searched under a time limit; equal to another of the same text.
-
-    Raises:
-        TimeoutError: in `search`, when the limit is reached.
-    """
-
-    pattern: str
-
-    def search(self, string: str, /) -> object | None:
-        # The module keeps compiled patterns, so that this is a look-up.
-        return regex.compile(self.pattern).search(string, timeout=REGEX_TIMEOUT_S)
-
-
-def timed_pattern(pattern: str) -> TimedPattern:
-    """
-    Raises:
-        ValueError: not a regular expression, or too long a one.
-    """
-    if len(pattern) > MAX_PATTERN_LENGTH:
-        raise ValueError(f"a regular expression has at most {MAX_PATTERN_LENGTH} characters")
-    try:
-        regex.compile(pattern)
-    except (regex.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"not a regular expression ({error})") from None
-    return TimedPattern(pattern)
 
 
 @dataclass(frozen=True, slots=True)

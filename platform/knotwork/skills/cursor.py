@@ -20,6 +20,7 @@ class MoveCause(StrEnum):
     STAY = "stay"  # none fired
     NONE = "none"  # cold, and nothing matched or was chosen yet
     TREE = "tree"  # a tree routes by its predicates and has no cursor
+    JUMP = "jump"  # the model asked for a skill that was reachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Move:
     edge: SkillEdge | None = None
 
     @property
-    def reason(self) -> str:
+    def reason(self) -> str:  # noqa: PLR0911 - one sentence for each cause
         """One sentence for a trace."""
         label = f" ({self.edge.label})" if self.edge is not None and self.edge.label else ""
         match self.by:
@@ -48,6 +49,8 @@ class Move:
                 return "no entry matches, or none was chosen yet"
             case MoveCause.TREE:
                 return "the tree routes by its predicates; the cursor is left as it was"
+            case MoveCause.JUMP:
+                return f"the model asked for {self.to_id!r}"
 
 
 class EntryChoice(StrEnum):

@@ -14,12 +14,12 @@ from importlib.resources import files
 from typing import Any, Literal, TypeVar, cast
 
 from knotwork.ports.models import Embedder
-from knotwork.skills.conditions import timed_pattern
 from knotwork.skills.config import GraphConfig, Start, StartAt, StartByChoice, StepConfig, graph_from_config
 from knotwork.skills.document import Located, read_document
 from knotwork.skills.expressions import ExpressionError, context_condition, result_condition
 from knotwork.skills.graph import SkillGraph
 from knotwork.skills.model import Skill, ToolPattern, TreeNode, decide_skill
+from knotwork.skills.patterns import timed_pattern
 from knotwork.skills.scoring import DEFAULT_TEMPERATURE, EmbeddingScorer, EntryScorer, KeywordScorer
 
 Condition = TypeVar("Condition")
@@ -33,7 +33,7 @@ _DECISION = frozenset({"if", "then", "else", "label"})
 
 
 def load_graph(text: str, *, embedder: Embedder | None = None) -> SkillGraph:
-    """Compile a graph from the text of its file.
+    """Compile a graph from the text of its file: `read_config`, then `graph_from_config`.
 
     Args:
         text: YAML or JSON.
@@ -42,7 +42,12 @@ def load_graph(text: str, *, embedder: Embedder | None = None) -> SkillGraph:
         InvalidDeclaration: the text cannot be read; line and column say where.
         InvalidSkillGraph: the check-up refuses what was read (`check: throw`, the default).
     """
-    return graph_from_config(_Reader(embedder).graph(read_document(text)))
+    return graph_from_config(read_config(text, embedder=embedder))
+
+
+def read_config(text: str, *, embedder: Embedder | None = None) -> GraphConfig:
+    """The configuration form of a graph, from the text of its file, neither compiled nor checked. Raises as above."""
+    return _Reader(embedder).graph(read_document(text))
 
 
 def json_schema() -> dict[str, Any]:

@@ -34,9 +34,8 @@ from knotwork.skills.conditions import (
     Path,
     ResultCondition,
     Some,
-    TimedPattern,
-    timed_pattern,
 )
+from knotwork.skills.patterns import TimedPattern, timed_pattern
 
 MAX_LENGTH = 2_000  # characters of a condition
 MAX_DEPTH = 50  # of brackets and nots; far below what would exhaust the interpreter's stack

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, cast
 
 from knotwork.errors import InvalidInput
 from knotwork.skills.checkup import Checkup
-from knotwork.skills.cursor import EntryChoice, FlatRouting, Move
+from knotwork.skills.cursor import EntryChoice, FlatRouting, Move, MoveCause
 from knotwork.skills.errors import JumpRefused, UnknownSkill
 from knotwork.skills.mermaid import draw
 from knotwork.skills.model import Entry, Skill, SkillContext, SkillEdge, SkillNode
@@ -47,6 +47,7 @@ class Step:
 
     move: Move
     active: tuple[str, ...]
+    tools: tuple[str, ...]  # that reach the model
     reachable: tuple[str, ...]
 
 
@@ -91,8 +92,7 @@ class SkillGraph:
 
     def step(self, ctx: SkillContext) -> Step:
         """The move, the active skills and the reachable set of one iteration. Raises as `next_skill`."""
-        move = self.routing.move(ctx)
-        return Step(move, self.active_skills(ctx), self.reachable_skills(move.to_id))
+        return self._step(self.routing.move(ctx), ctx)
 
     def reachable_skills(self, current: str | None = None) -> tuple[str, ...]:
         """Where the model may jump. Cold: the entries; else the direct successors and entries, less `current`
@@ -114,6 +114,19 @@ class SkillGraph:
         if to not in reachable:
             raise JumpRefused(current, to, reachable=reachable)
         return to
+
+    def jump_step(self, ctx: SkillContext, to: str) -> Step:
+        """As `step`, where the model asks for a skill instead of a tool: no route is looked at.
+
+        Raises as `jump` and `next_skill`.
+        """
+        cursor = self.jump(ctx.current_skill_id, to)
+        arrived = replace(ctx, current_skill_id=cursor, last_tool_result=None, chosen_entry_id=None)
+        return self._step(Move(ctx.current_skill_id, cursor, MoveCause.JUMP), arrived)
+
+    def _step(self, move: Move, ctx: SkillContext) -> Step:
+        active = self.active_skills(ctx)
+        return Step(move, active, self._tools(frozenset(active)), self.reachable_skills(move.to_id))
 
     # Activation ----------------------------------------------------------------------------------------------
 
@@ -137,7 +150,9 @@ class SkillGraph:
 
     def active_tools(self, ctx: SkillContext) -> tuple[str, ...]:
         """The tools that reach the model: of active skills, and of all that are not `current_skill` only."""
-        active = frozenset(self.active_skills(ctx))
+        return self._tools(frozenset(self.active_skills(ctx)))
+
+    def _tools(self, active: frozenset[str]) -> tuple[str, ...]:
         shown = (skill for skill in self.skills if skill.id in active or skill.auto_activate != "current_skill")
         return tuple(dict.fromkeys(tool for skill in shown for tool in skill.tools))
 
@@ -151,11 +166,19 @@ class SkillGraph:
             ScoringFailed: the scorer's answer is unusable.
             PredicateFailed: an entry's `when` raised.
         """
-        if self.scorer is None or not isinstance(self.routing, FlatRouting):
+        if self.scorer is None:
             raise InvalidInput("this graph has no scorer; declare entry_by(...) or entry_by_relevance(...)")
-        matching = dict.fromkeys(entry.skill_id for entry in self.routing.entries if entry.matches(ctx))
-        candidates = [Candidate(skill_id, self._by_id[skill_id].description) for skill_id in matching]
-        return await score_candidates(self.scorer, ctx.user_message, candidates)
+        return await score_candidates(self.scorer, ctx.user_message, self.candidates(ctx))
+
+    def candidates(self, ctx: SkillContext) -> tuple[Candidate, ...]:
+        """What `score_entries` scores: the skills of entries whose `when` holds, in the order declared.
+
+        Raises:
+            PredicateFailed: an entry's `when` raised.
+        """
+        entries = self.routing.entries if isinstance(self.routing, FlatRouting) else ()
+        matching = dict.fromkeys(entry.skill_id for entry in entries if entry.matches(ctx))
+        return tuple(Candidate(skill_id, self._by_id[skill_id].description) for skill_id in matching)
 
     @property
     def entry_choice(self) -> EntryChoice | None:

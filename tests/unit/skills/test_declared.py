@@ -25,7 +25,7 @@ from knotwork.skills import (
     decide_skill,
     skill_graph,
 )
-from knotwork.skills.conditions import timed_pattern
+from knotwork.skills.patterns import timed_pattern
 from knotwork.skills.declared import json_schema, load_graph
 from knotwork.skills.expressions import context_condition, result_condition
 

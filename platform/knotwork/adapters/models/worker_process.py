@@ -26,6 +26,7 @@ def main() -> None:
     """Answer calls, one after another, until standard input ends."""
     if hasattr(os, "nice"):
         os.nice(NICENESS)
+    _limit_memory(int(sys.argv[1]))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not fall between two frames
     calls: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -35,6 +36,13 @@ def main() -> None:
         answers.write(HEADER.pack(len(frame)))
         answers.write(frame)
         answers.flush()
+
+
+def _limit_memory(bytes_: int) -> None:
+    if bytes_ and sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
 
 
 def _read_calls(source: BinaryIO, calls: queue.SimpleQueue[bytes]) -> None:

@@ -36,8 +36,14 @@ class WorkerPool:
     Not concurrent.futures.ProcessPoolExecutor: there one death fails every waiting call, and a call cannot be ended.
     """
 
-    def __init__(self, size: int = 0) -> None:
-        """Make a pool of `size` processes; 0: one a core, two at most. None is started yet."""
+    def __init__(self, size: int = 0, *, memory_bytes: int = 0) -> None:
+        """Make a pool. No process is started yet.
+
+        Args:
+            size: Processes; 0: one a core, two at most.
+            memory_bytes: Address space of each, beyond which a call fails; 0: no limit. Not kept on Windows.
+        """
+        self._memory_bytes = memory_bytes
         self.size = size if size > 0 else min(DEFAULT_WORKERS, os.cpu_count() or 1)
         self._turns = asyncio.Semaphore(self.size)
         self._idle: list[_Worker] = []
@@ -91,7 +97,7 @@ class WorkerPool:
 
     async def _call(self, call: bytes) -> bytes:
         """Send a call to an idle worker or a new one; a worker that did not answer is ended."""
-        worker = self._idle.pop() if self._idle else await _Worker.start()
+        worker = self._idle.pop() if self._idle else await _Worker.start(self._memory_bytes)
         if self._closed:  # while it started
             await worker.kill()
             raise WorkerDied(None)
@@ -124,7 +130,7 @@ class _Worker:
         self._process, self._stdin, self._stdout = process, stdin, stdout
 
     @classmethod
-    async def start(cls) -> _Worker:
+    async def start(cls, memory_bytes: int) -> _Worker:
         """Start a process that finds the modules this one finds, and none of its settings: those hold keys."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("KNOTWORK_")}
         process = await asyncio.create_subprocess_exec(
@@ -132,6 +138,7 @@ class _Worker:
             "-P",  # a file of the working folder must not pass for a module
             "-m",
             worker_process.__name__,
+            str(memory_bytes),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env=kept | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
