@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from knotwork.domain.catalogue import Evidence, ExtractionState, StoredChunk, TenantSettings
-from knotwork.domain.ids import split_chunk_id, split_entity_id, split_relationship_id
+from knotwork.domain.ids import content_hash, split_chunk_id, split_entity_id, split_relationship_id
 from knotwork.domain.inputs import PREVIEW_CHARS, text_hash
 from knotwork.domain.model import (
     Chunk,
@@ -38,7 +39,7 @@ from knotwork.domain.model import (
     Source,
     SourceRef,
 )
-from knotwork.errors import ExportDamaged
+from knotwork.errors import ExportDamaged, InvalidInput
 
 FORMAT = "knotwork-export"
 VECTOR_FORMAT = "knotwork-vectors"
@@ -95,21 +96,28 @@ def from_line(line: bytes) -> Record:
         record = json.loads(line.decode("utf-8", "surrogatepass"))
         if record["kind"] in _SECTIONS:
             return record
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         pass
     raise ExportDamaged(f"this is no line of an export: {line[:80]!r}; give a file that `knotwork export` wrote")
 
 
 def place(record: Record) -> Place:
-    """Where a record stands in the order of an export."""
+    """Where a record stands in the order of an export.
+
+    Raises:
+        ExportDamaged: it does not say what it is the record of.
+    """
     kind = record["kind"]
     section = _SECTIONS[kind]
-    if kind == "source":
-        return section, record["type"], record["id"], ""
-    if kind == "chunk":
-        ref = split_chunk_id(record["id"])[0]
-        return section, ref.type, ref.id, record["id"]
-    return section, record.get("id", ""), "", ""
+    with _fields_of(record):
+        if kind == "source":
+            return section, _text(record["type"]), _text(record["id"]), ""
+        if kind == "chunk":
+            ref = split_chunk_id(_text(record["id"]))[0]
+            return section, ref.type, ref.id, record["id"]
+        if kind in {"entity", "relationship"}:
+            return section, _text(record["id"]), "", ""
+    return section, "", "", ""
 
 
 def header_record(settings: Settings) -> Record:
@@ -132,8 +140,9 @@ def settings_of(header: Record) -> Settings:
             f"the first line says {header.get('format')!r}, version {header.get('version')!r}; this release reads "
             f"{FORMAT!r}, version {VERSION}"
         )
-    settings = header["settings"]
-    return Settings(settings["chunker"], TenantSettings(**settings["tenant"]))
+    with _fields_of(header):
+        settings = header["settings"]
+        return Settings(settings["chunker"], TenantSettings(**settings["tenant"]))
 
 
 def source_record(source: Source, parsed: ParsedText) -> Record:
@@ -157,27 +166,28 @@ def source_of(record: Record) -> tuple[Source, ParsedText]:
     """The source of a record, with its text.
 
     Raises:
-        ExportDamaged: the text is not the one that the record's hash names.
+        ExportDamaged: the text is not the one that the record's hash names, or a field is missing or of another kind.
     """
-    parsed = ParsedText(
-        text=record["text"],
-        title=record["title"],
-        headings=tuple(Heading(*heading) for heading in record["headings"]),
-        pages=tuple(PageStart(*page) for page in record["pages"]),
-    )
-    if text_hash(parsed) != record["content_hash"]:
-        raise ExportDamaged(f"the text of {record['type']}:{record['id']} does not match its hash; export it again")
-    source = Source(
-        ref=SourceRef(record["type"], record["id"]),
-        title=parsed.title,
-        content_hash=record["content_hash"],
-        auth_subjects=tuple(record["auth_subjects"]),
-        metadata=record["metadata"],
-        media_type=record["media_type"],
-        graph=record["graph"],
-        size_chars=len(parsed.text),
-    )
-    return source, parsed
+    with _fields_of(record):
+        parsed = ParsedText(
+            text=record["text"],
+            title=record["title"],
+            headings=tuple(Heading(*heading) for heading in record["headings"]),
+            pages=tuple(PageStart(*page) for page in record["pages"]),
+        )
+        if text_hash(parsed) != record["content_hash"]:
+            raise ExportDamaged(f"the text of {record['type']}:{record['id']} does not match its hash; export it again")
+        source = Source(
+            ref=SourceRef(_text(record["type"]), _text(record["id"])),
+            title=parsed.title,
+            content_hash=record["content_hash"],
+            auth_subjects=tuple(record["auth_subjects"]),
+            metadata=record["metadata"],
+            media_type=_text(record["media_type"]),
+            graph=record["graph"],
+            size_chars=len(parsed.text),
+        )
+        return source, parsed
 
 
 def chunk_record(chunk: StoredChunk, evidence: Evidence | None) -> Record:
@@ -195,22 +205,29 @@ def chunk_record(chunk: StoredChunk, evidence: Evidence | None) -> Record:
 
 
 def chunk_of(record: Record, parsed: ParsedText) -> tuple[Chunk, Evidence | None]:
-    """The chunk of a record, cut from its source's text, with what was extracted from it."""
-    source, digest, _ = split_chunk_id(record["id"])
-    chunk = Chunk(
-        id=ChunkId(record["id"]),
-        source=source,
-        index=record["index"],
-        text=parsed.text[record["start"] : record["end"]],
-        start=record["start"],
-        end=record["end"],
-        content_hash=digest,
-        title=record["title"],
-        headings=tuple(record["headings"]),
-        page=record["page"],
-    )
-    extraction = record["extraction"]
-    return chunk, None if extraction is None else _evidence_of(chunk.id, extraction)
+    """The chunk of a record, cut from its source's text, with what was extracted from it.
+
+    Raises:
+        ExportDamaged: its span is not the text that its id names, or a field is missing or of another kind.
+    """
+    with _fields_of(record):
+        source, digest, _ = split_chunk_id(record["id"])
+        chunk = Chunk(
+            id=ChunkId(record["id"]),
+            source=source,
+            index=record["index"],
+            text=parsed.text[record["start"] : record["end"]],
+            start=record["start"],
+            end=record["end"],
+            content_hash=digest,
+            title=record["title"],
+            headings=tuple(record["headings"]),
+            page=record["page"],
+        )
+        if content_hash(chunk.text) != digest:
+            raise ExportDamaged(f"chunk {chunk.id!r} is not the text that its id names; export it again")
+        extraction = record["extraction"]
+        return chunk, None if extraction is None else _evidence_of(chunk.id, extraction)
 
 
 def stored_chunk(chunk: Chunk, embedding_key: str) -> StoredChunk:
@@ -267,6 +284,26 @@ def contribution_values(contribution: Contribution) -> Record:
             for one in sorted(contribution.relationships, key=lambda one: one.id)
         ],
     }
+
+
+@contextmanager
+def _fields_of(record: Record) -> Generator[None]:
+    """Read a record's fields; one that is missing or of another kind is damage."""
+    try:
+        yield
+    except ExportDamaged:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, InvalidInput) as error:
+        name = str(record.get("id") or record.get("kind"))[:80]
+        raise ExportDamaged(
+            f"the line of {name!r} does not hold what it should ({type(error).__name__}: {error}); export it again"
+        ) from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
 
 
 def _evidence_record(evidence: Evidence) -> Record:

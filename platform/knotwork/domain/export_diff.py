@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from knotwork.domain.export import Place, Record, from_line, place
+from knotwork.domain.export import Place, Record
+from knotwork.domain.export_reading import export_lines
 from knotwork.errors import ExportDamaged
 
 _PLACES = ("index", "start", "end", "page", "title", "headings")
@@ -19,10 +20,10 @@ def diff_exports(before: Iterable[bytes], after: Iterable[bytes]) -> Iterator[st
     Both are read once, side by side; memory is bounded by the longest line. No sentence: the states are equal.
 
     Raises:
-        ExportDamaged: a line is none of an export, or out of order.
+        ExportDamaged: one of the two is no whole export, or was changed.
     """
     source: _Source | None = None
-    for old, new in _joined(_in_order(before), _in_order(after)):
+    for old, new in _joined(export_lines(before), export_lines(after)):
         kind = _either(old, new)["kind"]
         if kind == "chunk" and source is not None:
             source.chunk(old, new)
@@ -113,16 +114,6 @@ def _joined(
         else:
             yield old[1], new[1]
             old, new = next(before, None), next(after, None)
-
-
-def _in_order(lines: Iterable[bytes]) -> Iterator[tuple[Place, Record]]:
-    last: Place = (-1, "", "", "")
-    for line in lines:
-        record = from_line(line)
-        if (at := place(record)) <= last:
-            raise ExportDamaged(f"the lines are not in order at {record.get('id')!r}; export them again")
-        yield at, record
-        last = at
 
 
 def _either(old: Record | None, new: Record | None) -> Record:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from knotwork.ports.compaction import Compactable, Compacted
+from knotwork.services.export import Tell, tell_nobody
 from knotwork.services.intake import Intake
 
 
@@ -15,7 +16,7 @@ class Compaction:
         """`stores` are those that this process owns; servers of your own are not among them."""
         self._intake, self._stores = intake, stores
 
-    async def compact(self) -> list[Compacted]:
+    async def compact(self, tell: Tell = tell_nobody) -> list[Compacted]:
         """Rewrite every store; requests that come meanwhile wait to be accepted, queries are answered.
 
         Tenants and keys should not be changed meanwhile: Neo4j's part is then begun again, or refused.
@@ -24,4 +25,8 @@ class Compaction:
             StoreUnavailable, SetupFailed: a store cannot be rewritten; it is as it was, those before it are compacted.
         """
         async with self._intake.hold_all():
-            return [await store.compact() for store in self._stores]
+            done: list[Compacted] = []
+            for store in self._stores:
+                tell("writing what is stored into fresh files", len(done), len(self._stores))
+                done.append(await store.compact())
+            return done

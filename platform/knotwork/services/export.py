@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, aclosing
 from typing import TypeAlias
 
 from knotwork.domain.catalogue import SourceState
@@ -34,6 +34,8 @@ SOURCES = 100  # sources looked up together
 CHUNKS = 2_000  # chunks of small sources read together; one source of more is read by itself
 VECTORS = 1_000  # vectors fetched together
 
+# Tells how far something has come: the step, and what is done of how many; a total of 0 is not known.
+Tell: TypeAlias = Callable[[str, int, int], None]
 Hold: TypeAlias = Callable[[TenantId], AbstractAsyncContextManager[None]]  # no run of the tenant is under way inside
 
 
@@ -62,8 +64,9 @@ class Exporter:
         """
         async with self._hold(tenant):
             state = StateHash()
-            async for record in self._records(tenant):
-                yield state.add(to_line(record))
+            async with aclosing(self._records(tenant)) as records:
+                async for record in records:
+                    yield state.add(to_line(record))
             yield to_line(state.end_record())
 
     async def state(self, tenant: TenantId) -> str:
@@ -83,7 +86,11 @@ class Exporter:
 
         A line is {kind, id, key, vector}: `key` is the embedding key of a chunk, `vector` float32 in base64, little
         end first. The header names the embedder.
+
+        Raises:
+            UnknownTenant: there is no such tenant.
         """
+        await self._catalogue.tenant(tenant)
         async with self._hold(tenant):
             yield to_line(
                 {
@@ -106,7 +113,7 @@ class Exporter:
                 async for line in self._vector_lines(tenant, Collection.RELATIONSHIPS, "relationship", relationships):
                     yield line
 
-    async def _records(self, tenant: TenantId) -> AsyncIterator[Record]:
+    async def _records(self, tenant: TenantId) -> AsyncGenerator[Record]:
         yield header_record(Settings(self._chunker.id, await self._catalogue.tenant(tenant)))
         async for states in source_states(self._catalogue, tenant):
             evidence = await self._graph.evidence(tenant, [chunk.id for state in states for chunk in state.chunks])
@@ -135,6 +142,10 @@ class Exporter:
                 if point.vector is not None:
                     key = point.payload.get("embedding_key")
                     yield to_line({"kind": kind, "id": point.id, "key": key, "vector": packed(point.vector)})
+
+
+def tell_nobody(_step: str, _done: int, _total: int) -> None:
+    """A `Tell` for callers that nobody watches."""
 
 
 async def source_states(catalogue: Catalogue, tenant: TenantId) -> AsyncIterator[list[SourceState]]:

@@ -13,11 +13,12 @@ from knotwork.domain.catalogue import RunState, SourceChange
 from knotwork.domain.damage import Damage, DamageKind
 from knotwork.domain.inputs import embedding_text, text_hash
 from knotwork.domain.model import ChunkId, EntityId, ParsedText, RelationshipId, SourceRef, TenantId
-from knotwork.errors import NotFound
+from knotwork.errors import InvalidInput, NotFound
 from knotwork.ports.audit import GraphAudit
 from knotwork.ports.catalogue import Catalogue, SourceWrite
 from knotwork.ports.models import Embedder
 from knotwork.ports.vector_store import Collection, VectorStore, View
+from knotwork.services.export import Tell, tell_nobody
 from knotwork.services.intake import Intake
 from knotwork.services.points import chunk_point
 from knotwork.services.vector_sync import VectorSync
@@ -70,24 +71,29 @@ class Repairer:
         self._catalogue, self._audit, self._vectors = catalogue, audit, vectors
         self._embedder, self._sync, self._intake, self._verifier = embedder, sync, intake, verifier
 
-    async def repair(self, tenant: TenantId) -> RepairReport:
+    async def repair(self, tenant: TenantId, tell: Tell = tell_nobody) -> RepairReport:
         """Mend until nothing is found, or what is found cannot be mended: a text that is lost for good.
 
         Runs of the tenant wait while a round looks and mends.
 
         Raises:
             UnknownTenant: there is no such tenant.
+            InvalidInput: its jobs are paused, so that no source would be read again.
         """
+        if self._intake.is_paused(tenant):
+            raise InvalidInput("the tenant's jobs are paused; resume them first (`knotwork jobs resume`)")
         found, rounds = 0, 0
         reread: set[SourceRef] = set()
         before: list[Damage] = []
         while rounds < MOST_ROUNDS:
+            tell(f"looking, round {rounds + 1}", found, 0)
             damages = await self._find(tenant)
             if not damages or damages == before:
                 break
             rounds += 1
             found += len(set(damages) - set(before))
             again = rounds > 1
+            tell(f"mending, round {rounds}", 0, len(damages))
             async with self._intake.hold(tenant):
                 await self._audit.mend(tenant, [_lost(one) if again else one for one in damages])
                 await self._restore_texts(tenant, [one for one in damages if one.kind is DamageKind.MISSING_TEXT])
@@ -98,7 +104,7 @@ class Repairer:
                 await self._sync.follow(tenant)
             before = damages
             log.info("repaired", tenant=tenant, round=rounds, damages=len(damages))
-        return RepairReport(found, len(reread), rounds, await self._verifier.verify(tenant))
+        return RepairReport(found, len(reread), rounds, await self._verifier.verify(tenant, tell))
 
     async def _find(self, tenant: TenantId) -> list[Damage]:
         damages: list[Damage] = []

@@ -6,31 +6,33 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from knotwork.domain.catalogue import Evidence
+import structlog
+
+from knotwork.domain.catalogue import Evidence, TenantSettings
+from knotwork.domain.checks import checked_metadata, checked_ref, checked_subjects
 from knotwork.domain.export import (
-    VECTOR_FORMAT,
-    VERSION,
-    Place,
     Record,
-    StateHash,
+    Settings,
     chunk_of,
-    from_line,
-    place,
     settings_of,
     source_of,
     stored_chunk,
 )
-from knotwork.domain.inputs import embedding_key, embedding_text, entity_text, relationship_text
+from knotwork.domain.export_reading import ExportReader
+from knotwork.domain.inputs import embedding_key
 from knotwork.domain.model import Chunk, EntityId, ParsedText, RelationshipId, Source, Subject, TenantId, Vector
-from knotwork.errors import ExportDamaged, ImportDiffers, InvalidInput, UnknownTenant
+from knotwork.errors import ExportDamaged, ImportDiffers, PlatformError, TenantNotEmpty, UnknownTenant
 from knotwork.ports.catalogue import Catalogue, SourceWrite
 from knotwork.ports.chunker import Chunker
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.models import Embedder
-from knotwork.ports.vector_store import Collection, Point, VectorStore
-from knotwork.services.export import Exporter, Hold, unpacked
+from knotwork.ports.vector_store import Collection, Point, VectorStore, View
+from knotwork.services.export import Exporter, Hold, Tell, tell_nobody
 from knotwork.services.points import chunk_point, graph_point
+from knotwork.services.restore_vectors import Load, SideFile
 from knotwork.services.vector_sync import VectorSync
+
+log = structlog.get_logger()
 
 BATCH_CHUNKS = 500  # chunks of small sources written together; a source is never cut
 BATCH_CHARS = 2_000_000
@@ -82,63 +84,102 @@ class Importer:
         self._exporter, self._hold = exporter, hold
 
     async def load(
-        self, tenant: TenantId, lines: AsyncIterator[bytes], vectors: AsyncIterator[bytes] | None = None
+        self,
+        tenant: TenantId,
+        lines: AsyncIterator[bytes],
+        vectors: AsyncIterator[bytes] | None = None,
+        *,
+        tell: Tell = tell_nobody,
+        total: int = 0,
     ) -> ImportResult:
         """Store all that the lines say; the tenant is made, with the settings of the export, or empty.
 
-        One that fails midway leaves the tenant half filled: delete it and import again. Runs of the tenant wait.
+        One that fails or is cancelled leaves the tenant as it was; where the process is killed midway, delete the
+        tenant and import again. Runs of the tenant wait.
 
         Args:
             tenant: Any name; that of the tenant exported is not in the lines.
             lines: What `Exporter.export` gave.
             vectors: What `Exporter.export_vectors` gave; of another embedder, or without, texts are embedded again.
+            tell: Called with the sources stored so far.
+            total: How many there are; 0: unknown.
         Raises:
-            InvalidInput: the tenant has sources already.
+            TenantNotEmpty: the tenant has sources already.
             ExportDamaged: the lines are no export, out of order, cut off, or do not match their hash.
             ImportDiffers: the stored state differs from the exported one.
         """
         async with self._hold(tenant):
-            return await self._load(tenant, lines, vectors)
+            records, side = _Records(lines), SideFile(vectors, self._embedder)
+            settings = settings_of(await records.header())
+            await side.open()
+            before = await self.require_empty(tenant)
+            try:
+                await self._catalogue.put_tenant(tenant, settings.tenant)
+                return await self._load(tenant, settings, records, Load(self._embedder, side), tell, total)
+            except BaseException:
+                await self._undo(tenant, before)
+                raise
+
+    async def require_empty(self, tenant: TenantId) -> TenantSettings | None:
+        """The settings of a tenant that has no sources; None: there is no such tenant.
+
+        Raises:
+            TenantNotEmpty: it has sources.
+        """
+        try:
+            settings = await self._catalogue.tenant(tenant)
+        except UnknownTenant:
+            return None
+        if any((await self._catalogue.counts(tenant)).values()):
+            raise TenantNotEmpty(tenant)
+        return settings
 
     async def _load(
-        self, tenant: TenantId, lines: AsyncIterator[bytes], vectors: AsyncIterator[bytes] | None
+        self, tenant: TenantId, settings: Settings, records: _Records, load: Load, tell: Tell, total: int
     ) -> ImportResult:
-        records = _Records(lines)
-        settings = settings_of(await records.header())
-        await self._require_empty(tenant)
-        await self._catalogue.put_tenant(tenant, settings.tenant)
-        side = _SideFile(vectors, self._embedder)
-        await side.open()
-        load = _Load(self._embedder, side)
         entities = relationships = 0
         async for batch in _batches(records):
             await self._write_sources(tenant, batch, load)
+            tell("sources", load.sources, total)
         async for kind, ids in records.graph_ids(GRAPH_POINTS):
             if kind == "entity":
                 entities += len(ids)
             else:
                 relationships += len(ids)
             await self._write_points(tenant, kind, ids, load)
+            tell("entities and relationships", entities + relationships, 0)
+        tell("comparing with the export", 0, 0)
         await self._vectors.flush()
         await self._sync.follow(tenant)
         sha256 = await self._exporter.state(tenant)
         other_chunker = settings.chunker if settings.chunker != self._chunker.id else None
         if sha256 != records.sha256 and other_chunker is None:
             raise ImportDiffers(
-                f"the tenant's state is {sha256}, that of the file {records.sha256}; delete the tenant, "
-                "and import with the release that wrote the file"
+                f"the tenant's state would be {sha256}, that of the file is {records.sha256}; nothing is kept of it: "
+                "import with the release that wrote the file"
             )
         return ImportResult(load.sources, load.chunks, entities, relationships, load.embedded, sha256, other_chunker)
 
-    async def _require_empty(self, tenant: TenantId) -> None:
+    async def _undo(self, tenant: TenantId, before: TenantSettings | None) -> None:
+        """Take back what an import stored; why it failed is told whatever comes of this."""
         try:
-            await self._catalogue.tenant(tenant)
-        except UnknownTenant:
-            return
-        if any((await self._catalogue.counts(tenant)).values()):
-            raise InvalidInput(f"tenant {tenant!r} has sources already; import into a new one, or delete it first")
+            if before is None:
+                await self._catalogue.delete_tenant(tenant)
+            else:
+                while page := await self._catalogue.sources(tenant, view=View()):
+                    refs = [source.ref for source in page]
+                    states = await self._catalogue.states(tenant, refs)
+                    chunks = [chunk.id for state in states.values() for chunk in state.chunks]
+                    await self._graph.remove_chunks(tenant, chunks)
+                    await self._catalogue.delete_sources(tenant, refs)
+                await self._sync.follow(tenant)
+                await self._catalogue.put_tenant(tenant, before)
+            await self._vectors.drop_tenant(tenant)
+            await self._vectors.flush()
+        except PlatformError:
+            log.exception("import_not_undone", tenant=tenant, todo="delete the tenant before it is imported again")
 
-    async def _write_sources(self, tenant: TenantId, batch: Sequence[_Incoming], load: _Load) -> None:
+    async def _write_sources(self, tenant: TenantId, batch: Sequence[_Incoming], load: Load) -> None:
         """As a run does it: points first, then sources and chunks, then the evidence."""
         chunks = [(one.source, chunk) for one in batch for chunk in one.chunks]
         vectors = await load.vectors_of_chunks([chunk for _, chunk in chunks])
@@ -163,7 +204,7 @@ class Importer:
         load.sources += len(batch)
         load.chunks += len(chunks)
 
-    async def _write_points(self, tenant: TenantId, kind: str, ids: Sequence[str], load: _Load) -> None:
+    async def _write_points(self, tenant: TenantId, kind: str, ids: Sequence[str], load: Load) -> None:
         """Points with the vectors that came along, so that following the graph has nothing left to embed."""
         if kind == "entity":
             named = [EntityId(id_) for id_ in ids]
@@ -191,15 +232,16 @@ class _Records:
 
     def __init__(self, lines: AsyncIterator[bytes]) -> None:
         self._lines = lines
-        self._state = StateHash()
+        self._reader = ExportReader()
         self._next: Record | None = None
-        self._last: Place = (-1, "", "", "")
-        self.sha256 = ""
+
+    @property
+    def sha256(self) -> str | None:
+        """The hash of all, once the end is read."""
+        return self._reader.sha256
 
     async def header(self) -> Record:
         record = await self.peek()
-        if record["kind"] != "header":
-            raise ExportDamaged("the first line is no header; give a file that `knotwork export` wrote")
         self.take()
         return record
 
@@ -212,17 +254,9 @@ class _Records:
         if self._next is None:
             line = await anext(self._lines, None)
             if line is None:
-                raise ExportDamaged("the export is cut off: its last line is missing; export it again")
-            record = from_line(line)
-            if (at := place(record)) <= self._last:
-                raise ExportDamaged(f"the lines are not in order at {record.get('id')!r}; export them again")
-            if record["kind"] == "end":
-                if record.get("sha256") != self._state.hexdigest:
-                    raise ExportDamaged("the lines do not match their hash; the file was changed, export it again")
-                self.sha256 = self._state.hexdigest
-            else:
-                self._state.add(line)
-            self._next, self._last = record, at
+                self._reader.require_end()
+                raise ExportDamaged("there is nothing after the last line")
+            self._next = self._reader.read(line)[1]
         return self._next
 
     def take(self) -> None:
@@ -249,11 +283,13 @@ async def _batches(records: _Records) -> AsyncIterator[list[_Incoming]]:
             if batch and _is_full(batch):
                 yield batch
                 batch = []
-            batch.append(_Incoming(*source_of(record)))
+            batch.append(_incoming(record))
         else:
             if not batch:
                 raise ExportDamaged(f"chunk {record['id']!r} stands before its source; export it again")
             chunk, evidence = chunk_of(record, batch[-1].parsed)
+            if chunk.source != batch[-1].source.ref:
+                raise ExportDamaged(f"chunk {chunk.id!r} stands below another source; export it again")
             batch[-1].chunks.append(chunk)
             if evidence is not None:
                 batch[-1].evidence.append(evidence)
@@ -262,81 +298,16 @@ async def _batches(records: _Records) -> AsyncIterator[list[_Incoming]]:
         yield batch
 
 
+def _incoming(record: Record) -> _Incoming:
+    source, parsed = source_of(record)
+    # A file that somebody made must not store what a request could not.
+    if checked_ref(source.ref.type, source.ref.id) != source.ref:
+        raise ExportDamaged(f"{source.ref.id!r} cannot name a source; export it again")
+    checked_subjects(source.auth_subjects)
+    checked_metadata(source.metadata)
+    return _Incoming(source, parsed)
+
+
 def _is_full(batch: Sequence[_Incoming]) -> bool:
     chars = sum(one.source.size_chars for one in batch)
     return chars >= BATCH_CHARS or sum(len(one.chunks) for one in batch) >= BATCH_CHUNKS
-
-
-class _SideFile:
-    """The vectors that come with an export, joined to its records by their common order."""
-
-    def __init__(self, lines: AsyncIterator[bytes] | None, embedder: Embedder) -> None:
-        self._lines, self._embedder = lines, embedder
-        self._next: Record | None = None
-
-    async def open(self) -> None:
-        """Read the header; vectors of another embedder are of no use."""
-        if self._lines is None:
-            return
-        line = await anext(self._lines, None)
-        header = from_line(line) if line else {}
-        if header.get("format") != VECTOR_FORMAT or header.get("version") != VERSION:
-            raise ExportDamaged("this is no file of vectors; give one that `knotwork export --vectors` wrote")
-        if header["embedder"] != self._embedder.id:
-            self._lines = None
-
-    async def find(self, kind: str, id_: str) -> Record | None:
-        """The vector's line of this thing; asked in the order of the export."""
-        wanted = place({"kind": kind, "id": id_})
-        while self._lines is not None:
-            if self._next is None:
-                line = await anext(self._lines, None)
-                if line is None:
-                    return None
-                self._next = from_line(line)
-            at = place(self._next)
-            if at > wanted:
-                return None
-            found, self._next = self._next, None
-            if at == wanted:
-                return found
-        return None
-
-
-class _Load:
-    """Counts of one import, and where its vectors come from."""
-
-    def __init__(self, embedder: Embedder, side: _SideFile) -> None:
-        self._embedder, self._side = embedder, side
-        self.sources = self.chunks = self.embedded = 0
-
-    async def vectors_of_chunks(self, chunks: Sequence[Chunk]) -> list[Vector]:
-        return await self._vectors(
-            "chunk",
-            [chunk.id for chunk in chunks],
-            [embedding_text(chunk) for chunk in chunks],
-            [embedding_key(self._embedder.id, chunk) for chunk in chunks],
-        )
-
-    async def vectors_of_entities(self, ids: Sequence[EntityId]) -> dict[EntityId, Vector]:
-        found = await self._vectors("entity", ids, [entity_text(id_) for id_ in ids], [None] * len(ids))
-        return dict(zip(ids, found, strict=True))
-
-    async def vectors_of_relationships(self, ids: Sequence[RelationshipId]) -> dict[RelationshipId, Vector]:
-        found = await self._vectors("relationship", ids, [relationship_text(id_) for id_ in ids], [None] * len(ids))
-        return dict(zip(ids, found, strict=True))
-
-    async def _vectors(
-        self, kind: str, ids: Sequence[str], texts: Sequence[str], keys: Sequence[str | None]
-    ) -> list[Vector]:
-        """A vector each: the one that came along where it was made of the same, else the embedder's."""
-        vectors: list[Vector | None] = []
-        for id_, key in zip(ids, keys, strict=True):
-            line = await self._side.find(kind, id_)
-            vectors.append(unpacked(line["vector"]) if line and line["key"] == key else None)
-        due = list(dict.fromkeys(text for text, vector in zip(texts, vectors, strict=True) if vector is None))
-        made: dict[str, Vector] = {}
-        if due:
-            self.embedded += len(due)
-            made = dict(zip(due, (await self._embedder.embed(due)).vectors, strict=True))
-        return [made[text] if vector is None else vector for text, vector in zip(texts, vectors, strict=True)]

@@ -17,6 +17,15 @@ from knotwork.services.intake import Intake
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
+def require_name(tenant: str) -> None:
+    """Raises: InvalidInput: a tenant cannot have this name."""
+    if not NAME.fullmatch(tenant):
+        raise InvalidInput(
+            f"{tenant!r} cannot name a tenant; use up to 64 of a-z, 0-9, '.', '_' and '-', "
+            "beginning with a letter or digit"
+        )
+
+
 class Tenants:
     """The tenants of one platform."""
 
@@ -31,11 +40,7 @@ class Tenants:
         Raises:
             InvalidInput: the name is not usable.
         """
-        if not NAME.fullmatch(tenant):
-            raise InvalidInput(
-                f"{tenant!r} cannot name a tenant; use up to 64 of a-z, 0-9, '.', '_' and '-', "
-                "beginning with a letter or digit"
-            )
+        require_name(tenant)
         try:
             before = await self._catalogue.tenant(tenant)
         except UnknownTenant:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TypeVar, cast
@@ -21,7 +21,7 @@ from knotwork.ports.catalogue import Catalogue
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.models import Embedder
 from knotwork.ports.vector_store import Collection, StoredPoint, VectorStore, View
-from knotwork.services.export import Hold, source_states
+from knotwork.services.export import Hold, Tell, source_states, tell_nobody
 from knotwork.services.points import chunk_payload
 from knotwork.services.vector_sync import VectorSync
 
@@ -51,6 +51,14 @@ class Finding:
     field: str
 
 
+@dataclass(frozen=True, slots=True)
+class SearchReport:
+    """In how many places a text was found that should be gone, and the first of them."""
+
+    found: int
+    places: tuple[Finding, ...]
+
+
 class Verifier:
     """Compares the stores of one tenant; memory is bounded by a page, and by the largest source."""
 
@@ -68,7 +76,7 @@ class Verifier:
         self._catalogue, self._graph, self._audit, self._vectors = catalogue, graph, audit, vectors
         self._embedder, self._sync, self._hold = embedder, sync, hold
 
-    async def verify(self, tenant: TenantId) -> VerifyReport:
+    async def verify(self, tenant: TenantId, tell: Tell = tell_nobody) -> VerifyReport:
         """Everything that does not agree; runs of the tenant wait meanwhile.
 
         Raises:
@@ -76,14 +84,14 @@ class Verifier:
         """
         counts: Counter[DamageKind] = Counter()
         examples: list[Damage] = []
-        async with aclosing(self.damages(tenant)) as damages:
+        async with aclosing(self.damages(tenant, tell)) as damages:
             async for damage in damages:
                 counts[damage.kind] += 1
                 if len(examples) < EXAMPLES:
                     examples.append(damage)
         return VerifyReport(dict(sorted(counts.items())), tuple(examples))
 
-    async def damages(self, tenant: TenantId) -> AsyncGenerator[Damage]:
+    async def damages(self, tenant: TenantId, tell: Tell = tell_nobody) -> AsyncGenerator[Damage]:
         """The damages one by one; runs of the tenant wait until the last one is taken.
 
         Raises:
@@ -92,19 +100,41 @@ class Verifier:
         await self._catalogue.tenant(tenant)
         async with self._hold(tenant):
             await self._sync.follow(tenant)  # what is noted and not yet followed is late, not damaged
+            counts = await self._catalogue.counts(tenant)
+            tell("the graph against its evidence", 0, 0)
             async for damage in self._audit.damages(tenant):
                 yield damage
             incomplete: set[SourceRef] = set()
+            looked_at = 0
             async for states in source_states(self._catalogue, tenant):
                 for state in states:
                     async for damage in self._source_damages(tenant, state):
                         if damage.kind is DamageKind.MISSING_CHUNK:
                             incomplete.add(state.source.ref)
                         yield damage
-            async for damage in self._graph_points(tenant):
+                looked_at += len(states)
+                tell("sources and their chunks", looked_at, counts["sources"])
+            things = counts["entities"] + counts["relationships"]
+            async for damage in self._graph_points(tenant, lambda done: tell("the graph's points", done, things)):
                 yield damage
+            tell("points that nothing stands behind", 0, 0)
             async for damage in self._extra_points(tenant, incomplete):
                 yield damage
+
+    async def search(self, tenant: TenantId, text: str, tell: Tell = tell_nobody) -> SearchReport:
+        """As `gone`, as a report.
+
+        Raises:
+            InvalidInput, UnknownTenant: as `gone`.
+        """
+        found, places = 0, list[Finding]()
+        tell("searching every property", 0, 0)
+        async with aclosing(self.gone(tenant, text)) as findings:
+            async for finding in findings:
+                found += 1
+                if len(places) < EXAMPLES:
+                    places.append(finding)
+        return SearchReport(found, tuple(places))
 
     async def gone(self, tenant: TenantId, text: str) -> AsyncGenerator[Finding]:
         """Where the tenant's rows in either store still hold a text, in any property, compressed texts included.
@@ -152,8 +182,9 @@ class Verifier:
             if damage := _point_damage("chunk", chunk.id, points.get(chunk.id), expected, state.source.ref):
                 yield damage
 
-    async def _graph_points(self, tenant: TenantId) -> AsyncIterator[Damage]:
+    async def _graph_points(self, tenant: TenantId, tell: Callable[[int], None]) -> AsyncIterator[Damage]:
         """Points of entities and relationships that are missing or say who else may read them."""
+        done = 0
         async for part in self._graph.export_graph(tenant):
             entities, relationships = [one.id for one in part.entities], [one.id for one in part.relationships]
             readers, fact_readers = await self._graph.readers(tenant, entities, relationships)
@@ -163,6 +194,8 @@ class Verifier:
             points = await self._fetched(tenant, Collection.RELATIONSHIPS, relationships)
             for damage in _readers_damages("relationship", relationships, fact_readers, points):
                 yield damage
+            done += len(entities) + len(relationships)
+            tell(done)
 
     async def _extra_points(self, tenant: TenantId, incomplete: set[SourceRef]) -> AsyncIterator[Damage]:
         """Points that nothing stands behind; those of a source that lacks chunks may be of these."""
