@@ -55,6 +55,7 @@ from knotwork.services.health import Health
 from knotwork.services.index import Indexer
 from knotwork.services.intake import Intake
 from knotwork.services.local import LocalRetriever
+from knotwork.services.maintenance import Maintenance
 from knotwork.services.repair import Repairer
 from knotwork.services.restore import Importer
 from knotwork.services.retrieve import HybridRetriever, KeywordRetriever, Retrieval, SemanticRetriever
@@ -112,6 +113,7 @@ class Platform:
     verifier: Verifier
     repairer: Repairer
     compaction: Compaction
+    maintenance: Maintenance
     browser: Browser | None  # None: your own Neo4j, which has its own
     extractor: str  # what reads chunks: an id, or `none`
 
@@ -179,6 +181,8 @@ async def open_platform(
         stack.push_async_callback(intake.stop)
         if unfinished := await intake.start():
             log.info("runs_taken_up", runs=unfinished)
+        maintenance = Maintenance()
+        stack.push_async_callback(maintenance.stop)
         exporter = Exporter(
             catalogue=catalogue, graph=graph, vectors=vectors, embedder=embedder, chunker=chunker, hold=intake.hold
         )
@@ -255,6 +259,7 @@ async def open_platform(
                 verifier=verifier,
             ),
             compaction=Compaction(intake=intake, stores=[*_compactable(vectors), *compactable]),
+            maintenance=maintenance,
             browser=browser,
             extractor=extractor,
         )

@@ -94,6 +94,7 @@ class Settings(BaseSettings):
         default=24, ge=0, description="Tokens a chunk repeats of the one before, at most; up to half of chunk_tokens."
     )
     upload_mb: int = Field(default=50, ge=1, description="Size of an upload, at most.")
+    import_mb: int = Field(default=4096, ge=1, description="Size of an import with its vectors, at most.")
     request_timeout_s: float = Field(default=60.0, gt=0, description="Seconds a query may take.")
     freshness_target_s: float = Field(
         default=60.0, gt=0, description="Seconds from acceptance to findable; reported, never raised."

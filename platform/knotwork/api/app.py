@@ -6,7 +6,20 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from knotwork.api import chunks, failures, graph, health, jobs, keys, query, sources, tenants, upkeep
+from knotwork.api import (
+    chunks,
+    exports,
+    failures,
+    graph,
+    health,
+    jobs,
+    keys,
+    operations,
+    query,
+    sources,
+    tenants,
+    upkeep,
+)
 from knotwork.api.docs import add_docs
 from knotwork.api.limits import Limits
 from knotwork.api.metrics import Metrics
@@ -44,11 +57,16 @@ def create_app(platform: Platform, *, operator_token: str) -> FastAPI:
     )
     metrics = Metrics(lambda: platform.intake.counts)
     app.state.knotwork = State(platform, operator_token, metrics)
-    for module in (sources, jobs, failures, upkeep, query, chunks, graph, tenants, keys, health):
+    for module in (sources, jobs, failures, upkeep, query, chunks, graph, tenants, exports, operations, keys, health):
         app.include_router(module.router)
     add_docs(app)
     add_handlers(app)
     settings = platform.settings
-    app.add_middleware(Limits, upload_bytes=settings.upload_mb * MB, timeout_s=settings.request_timeout_s)
+    app.add_middleware(
+        Limits,
+        upload_bytes=settings.upload_mb * MB,
+        import_bytes=settings.import_mb * MB,
+        timeout_s=settings.request_timeout_s,
+    )
     app.add_middleware(Observe, metrics=metrics)
     return app

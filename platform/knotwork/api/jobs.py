@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncGenerator
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from knotwork.api.auth import Writing
+from knotwork.api.events import MEDIA_TYPE, event_stream, event_text
 from knotwork.api.paging import After, Limit, cursor, read_cursor
 from knotwork.api.problems import ALWAYS, problem_responses
 from knotwork.api.schemas import Job, JobAnswer, JobPage, Paused
-from knotwork.api.state import State, state_of
+from knotwork.api.state import state_of
 from knotwork.domain.catalogue import OVER
-from knotwork.domain.model import TenantId
 from knotwork.services.run_queue import Progress
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
-
-HEARTBEAT_S = 15.0
 
 
 @router.get("/jobs", responses=problem_responses(*ALWAYS))
@@ -86,7 +82,7 @@ async def cancel_job(request: Request, response: Response, identity: Writing, jo
     responses={
         200: {
             "description": "`progress` events {state, step, chunks_done, chunks_total}, then one `done` with the job.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
         }
     }
     | problem_responses(*ALWAYS, "not_found"),
@@ -95,47 +91,17 @@ async def watch_job(request: Request, identity: Writing, job_id: str) -> Streami
     """A job's progress as server-sent events until it is over. Leaving never stops the job."""
     state = state_of(request)
     run = await state.platform.sources.run(identity.reader, job_id)
-    return StreamingResponse(
-        _events(state, identity.tenant, run.id),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
-
-
-async def _events(state: State, tenant: TenantId, run_id: str) -> AsyncGenerator[str]:
-    watching = state.platform.intake.watch(tenant, run_id)
-    stopping = asyncio.ensure_future(state.stopping.wait())
-    try:
-        while True:
-            coming = asyncio.ensure_future(anext(watching, None))
-            try:
-                while not coming.done():
-                    await asyncio.wait({coming, stopping}, timeout=HEARTBEAT_S, return_when=asyncio.FIRST_COMPLETED)
-                    if stopping.done():
-                        return
-                    if not coming.done():
-                        yield ": still there\n\n"
-            finally:
-                if not coming.done():
-                    coming.cancel()
-                    await asyncio.wait({coming})
-            progress = coming.result()
-            if progress is None:
-                return
-            yield _event(progress)
-    finally:
-        stopping.cancel()
-        await watching.aclose()
+    return event_stream(state, state.platform.intake.watch(identity.tenant, run.id), _event)
 
 
 def _event(progress: Progress) -> str:
     run = progress.run
     if run.state in OVER:
-        return f"event: done\ndata: {Job.of(run).model_dump_json()}\n\n"
+        return event_text("done", Job.of(run).model_dump_json())
     data = {
         "state": run.state,
         "step": run.step,
         "chunks_done": progress.chunks_done,
         "chunks_total": progress.chunks_total,
     }
-    return f"event: progress\ndata: {json.dumps(data)}\n\n"
+    return event_text("progress", json.dumps(data))

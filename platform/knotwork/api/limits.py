@@ -13,24 +13,25 @@ MAX_BODY_BYTES = 1024 * 1024  # of everything but an upload
 FORM_BYTES = 256 * 1024  # what metadata and the form around a file may add to it
 DRAIN_BYTES, DRAIN_S = 256 * 1024 * 1024, 5.0  # of a body that is too large, before it is answered
 UPLOADS = "/v1/sources/"
+EXPORT, IMPORT = "/v1/export", "/v1/import"  # as long as a tenant is large
 EVENTS = "/events"
 
 
 class Limits:
     """Counts bodies while they stream in, ends uploads that stall, and requests that take too long."""
 
-    def __init__(self, app: ASGIApp, *, upload_bytes: int, timeout_s: float) -> None:
-        self._app, self._upload_bytes, self._timeout_s = app, upload_bytes, timeout_s
+    def __init__(self, app: ASGIApp, *, upload_bytes: int, import_bytes: int, timeout_s: float) -> None:
+        self._app, self._timeout_s = app, timeout_s
+        self._upload_bytes, self._import_bytes = upload_bytes, import_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_upload = scope["method"] == "PUT" and scope["path"].startswith(UPLOADS)
-        limit = self._upload_bytes + FORM_BYTES if is_upload else MAX_BODY_BYTES
-        body = _Body(receive, limit, self._timeout_s, scope)
-        is_endless = scope["path"].endswith(EVENTS) or scope["path"].startswith(UPLOADS)  # a job may be waited for
-        if is_endless:
+        path: str = scope["path"]
+        body = _Body(receive, self._limit(scope["method"], path), self._timeout_s, scope)
+        # A job may be waited for; an export is sent when it is complete.
+        if path.endswith(EVENTS) or path.startswith(UPLOADS) or path in {EXPORT, IMPORT}:
             await self._app(scope, body.receive, send)
             return
         is_answered = False
@@ -48,6 +49,14 @@ class Limits:
                 raise
             detail = f"no answer within {self._timeout_s:g} s; ask for less, or raise KNOTWORK_REQUEST_TIMEOUT_S"
             await problem("timed_out", detail)(scope, receive, send)
+
+    def _limit(self, method: str, path: str) -> int:
+        """The size of this request's body, at most."""
+        if method == "PUT" and path.startswith(UPLOADS):
+            return self._upload_bytes + FORM_BYTES
+        if method == "POST" and path == IMPORT:
+            return self._import_bytes
+        return MAX_BODY_BYTES
 
 
 class _Body:
@@ -79,7 +88,7 @@ class _Body:
 
     async def _too_large(self) -> TransportError:
         await self._drain()
-        detail = f"the body is larger than {self._limit / 2**20:.1f} MB; KNOTWORK_UPLOAD_MB sets the limit of uploads"
+        detail = f"the body is larger than {self._limit / 2**20:.1f} MB; see KNOTWORK_UPLOAD_MB and KNOTWORK_IMPORT_MB"
         return TransportError("upload_too_large", detail, {"Connection": "close"})
 
     async def _drain(self) -> None:

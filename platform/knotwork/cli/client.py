@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from types import TracebackType
@@ -18,6 +19,7 @@ EVENT_SILENCE_S = 60.0  # the service sends a comment every 15 s
 PAGE = 100
 DOTS = {".": "%2E", "..": "%2E%2E"}
 OVER = ("done", "failed", "cancelled")
+CLEAN_UP_S = 30.0  # that the service gets to take back what was interrupted, before we leave
 
 Json = dict[str, Any]
 
@@ -133,19 +135,64 @@ class Client:
             job_id: The job.
             on_progress: Called with {state, step, chunks_done, chunks_total} at each change.
         """
+        return await self._over(f"/jobs/{quoted(job_id)}", on_progress)
+
+    async def operation(self, operation: Json, on_progress: Callable[[Json], None]) -> Json:
+        """The result of an operation on the stores once it is done. Interrupted, it is cancelled if it can be.
+
+        Args:
+            operation: As the service answered when it began.
+            on_progress: Called with {state, step, done, total} at each change.
+        """
+        path = f"/operations/{quoted(operation['id'])}"
+        try:
+            over = await self._over(path, on_progress)
+        except asyncio.CancelledError:
+            with contextlib.suppress(Refused, Unreachable, TimeoutError):
+                async with asyncio.timeout(CLEAN_UP_S):
+                    await self.delete(path)
+            raise
+        if over["state"] == "failed":
+            raise Refused(code=over["error"]["code"], message=over["error"]["message"], status=422)
+        if over["state"] == "cancelled":
+            raise Refused(code="cancelled", message="somebody cancelled it", status=422)
+        return cast("Json", over["result"])
+
+    async def download(self, path: str, **params: str) -> AsyncGenerator[tuple[bytes, int]]:
+        """A file in parts, each with the size of the whole; the first comes when the file is complete."""
+        timeout = httpx.Timeout(TIMEOUT_S, read=None)
+        try:
+            async with self._http.stream("GET", f"/v1{path}", params=params, timeout=timeout) as response:
+                if response.status_code >= httpx.codes.BAD_REQUEST:
+                    await response.aread()
+                    raise refusal(response)
+                total = int(response.headers["Content-Length"])
+                async for part in response.aiter_bytes():
+                    yield part, total
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
+
+    async def upload(self, path: str, parts: AsyncIterator[bytes]) -> Json:
+        """Send a body in parts."""
+        timeout = httpx.Timeout(UPLOAD_TIMEOUT_S)
+        return await self._json(
+            "POST", path, content=parts, headers={"Content-Type": "application/x-ndjson"}, timeout=timeout
+        )
+
+    async def _over(self, path: str, on_progress: Callable[[Json], None] | None) -> Json:
+        """What is at this address once it is over."""
         while True:
             try:
-                async for event, data in self._events(f"/jobs/{quoted(job_id)}/events"):
+                async for event, data in self._events(f"{path}/events"):
                     if event == "done":
                         return data
                     if event == "progress" and on_progress is not None:
                         on_progress(data)
             except httpx.HTTPError:
-                pass  # the run goes on without a listener; whether the service does is seen below
-            job = await self.get(f"/jobs/{quoted(job_id)}")
-            job = cast("Json", job.get("job", job))
-            if job["state"] in OVER:
-                return job
+                pass  # it goes on without a listener; whether the service does is seen below
+            found = await self.get(path)
+            if found["state"] in OVER:
+                return found
             await asyncio.sleep(0.5)
 
     async def _events(self, path: str) -> AsyncGenerator[tuple[str, Json]]:
@@ -166,13 +213,16 @@ class Client:
         try:
             response = await self._http.request(method, f"/v1{path}", **request)
         except httpx.HTTPError as error:
-            raise Unreachable(
-                f"the service at {self._http.base_url} does not answer ({type(error).__name__} {error}); "
-                "see `knotwork status`, and the log it names"
-            ) from error
+            raise self._unreachable(error) from error
         if response.status_code >= httpx.codes.BAD_REQUEST:
             raise refusal(response)
         return cast("Json", response.json()) if response.content else {}
+
+    def _unreachable(self, error: httpx.HTTPError) -> Unreachable:
+        return Unreachable(
+            f"the service at {self._http.base_url} does not answer ({type(error).__name__} {error}); "
+            "see `knotwork status`, and the log it names"
+        )
 
 
 def refusal(response: httpx.Response) -> Refused:
