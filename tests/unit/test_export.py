@@ -32,6 +32,7 @@ from knotwork.domain.export import (
     to_line,
 )
 from knotwork.domain.export_diff import diff_exports
+from knotwork.domain.export_reading import extent
 from knotwork.domain.graphml import graphml
 from knotwork.domain.ids import chunk_id, content_hash
 from knotwork.domain.inputs import text_hash
@@ -148,6 +149,67 @@ def test_lines_out_of_order_have_no_difference() -> None:
     lines = export_of({"a": "Ada", "b": "Bob"})
     with pytest.raises(ExportDamaged, match="order"):
         list(diff_exports(lines, [lines[0], *reversed(lines[1:-1]), lines[-1]]))
+
+
+VECTOR_LINES = [
+    to_line({"kind": "header", "format": "knotwork-vectors", "version": 1, "embedder": "e", "dimension": 1}),
+    to_line({"kind": "entity", "id": "concept:ada", "key": None, "vector": "AACAPw=="}),
+]
+
+
+def test_a_file_is_measured_where_its_export_ends_and_its_vectors_begin() -> None:
+    lines = export_of({"a": "Ada", "b": "Bob"})
+    found = extent(lines)
+    assert (found.export_bytes, found.vector_bytes, found.sources) == (len(b"".join(lines)), 0, 2)
+    assert found.sha256 == from_line(lines[-1])["sha256"]
+    assert extent([*lines, *VECTOR_LINES]).vector_bytes == len(b"".join(VECTOR_LINES))
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([], "cut off"),
+        (export_of({"a": "Ada"})[:-1], "cut off"),
+        (export_of({"a": "Ada"})[1:], "no header"),
+        ([line.replace(b"Ada", b"Eva") for line in export_of({"a": "Ada"})], "do not match their hash"),
+        ([*export_of({"a": "Ada"}), *export_of({"a": "Ada"})], "no file of vectors"),
+        ([*export_of({"a": "Ada"}), VECTOR_LINES[0], VECTOR_LINES[1][:-9]], "no line of an export"),
+        ([*export_of({"a": "Ada"}), *VECTOR_LINES, VECTOR_LINES[1]], "not in order"),
+        ([*export_of({"a": "Ada"}), b"\n"], "no line of an export"),
+    ],
+    ids=["nothing", "cut", "headless", "edited", "twice", "cut vectors", "vectors twice", "blank line"],
+)
+def test_a_file_that_was_cut_or_edited_is_refused_before_anything_is_stored(lines: list[bytes], told: str) -> None:
+    with pytest.raises(ExportDamaged, match=told):
+        extent(lines)
+    if lines:
+        with pytest.raises(ExportDamaged):
+            list(diff_exports(export_of({"a": "Ada"}), lines))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"kind": "source"},
+        {"kind": "source", "type": 1, "id": "a"},
+        {"kind": "source", "type": "document", "id": "a", "title": "", "text": 7, "headings": [], "pages": []},
+        {"kind": "source", "type": "document", "id": "a", "title": "", "text": "", "headings": [[1]], "pages": []},
+        {"kind": "chunk", "id": "no chunk"},
+        {"kind": "chunk", "id": ["a"]},
+        {"kind": "entity", "id": None},
+        {"kind": "header", "format": "knotwork-export", "version": 1, "settings": {"tenant": {"unknown": 1}}},
+    ],
+)
+def test_a_line_whose_fields_are_not_what_they_should_be_is_damage_and_no_crash(record: Record) -> None:
+    read = {"source": source_of, "header": settings_of}.get(record["kind"], place)
+    with pytest.raises(ExportDamaged):
+        read(record)
+
+
+def test_a_chunk_that_is_not_the_text_of_its_id_is_refused() -> None:
+    chunk = chunk_record(stored_chunk(chunk_in("a", "Ada"), ""), None)
+    with pytest.raises(ExportDamaged, match="not the text"):
+        chunk_of(chunk, ParsedText("Eva", ""))
 
 
 @given(TEXTS)

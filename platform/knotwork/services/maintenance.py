@@ -172,21 +172,24 @@ class Maintenance:
             result = await work(tell)
         except PlatformError as error:
             log.warning("operation_failed", kind=operation.kind.value, code=error.code, exc_info=error)
-            self._set(operation.id, state=OperationState.FAILED, error_code=error.code, error=str(error))
+            self._end(operation, OperationState.FAILED, error_code=error.code, error=str(error))
         except Exception:  # whatever it is, whoever waits hears of an end
             log.exception("operation_failed", kind=operation.kind.value, code=PlatformError.code)
             told = "something unexpected failed; the service's log says what"
-            self._set(operation.id, state=OperationState.FAILED, error_code=PlatformError.code, error=told)
+            self._end(operation, OperationState.FAILED, error_code=PlatformError.code, error=told)
         else:
             log.info("operation_done", kind=operation.kind.value, tenant=operation.tenant)
-            self._set(operation.id, state=OperationState.DONE, result=result)
+            self._end(operation, OperationState.DONE, result=result)
 
     def _close(self, operation: Operation) -> None:
         """The task has ended, by itself or cancelled, even before it began."""
         if not self._operations[operation.id].is_over:
-            self._set(operation.id, state=OperationState.CANCELLED)
+            self._end(operation, OperationState.CANCELLED)
         del self._tasks[operation.id]
-        del self._busy[operation.tenant]
+
+    def _end(self, operation: Operation, state: OperationState, **changes: Any) -> None:
+        del self._busy[operation.tenant]  # first: whoever hears of the end may begin the next
+        self._set(operation.id, state=state, **changes)
 
     def _set(self, id_: str, **changes: Any) -> None:
         self._operations[id_] = replace(self._operations[id_], **changes)
