@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -42,6 +43,7 @@ class RetrieveOptions:
     top_k: int = 5
     filter: Filter | None = None
     min_score: float | None = None  # applied before the cut, on the scale of the mode; None: no floor
+    explain: bool = False  # tell how the answer came about, where the mode can
 
     def __post_init__(self) -> None:
         if not 1 <= self.top_k <= MAX_TOP_K:
@@ -50,10 +52,11 @@ class RetrieveOptions:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
-    """Passages, best first, ties by id, and what the models of the query counted."""
+    """Passages, best first, ties by id, what the models of the query counted, and how it came about if that was asked."""
 
     passages: tuple[Passage, ...]
     usage: Usage = NO_USAGE
+    explanation: Mapping[str, object] | None = None  # JSON; what stands in it is the mode's
 
 
 @dataclass(frozen=True, slots=True)
