@@ -52,7 +52,7 @@ class RetrieveOptions:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
-    """Passages, best first, ties by id, what the models of the query counted, and how it came about if that was asked."""
+    """Passages, best first, ties by id, what the models of the query counted, and how it came about if asked for."""
 
     passages: tuple[Passage, ...]
     usage: Usage = NO_USAGE
