@@ -83,6 +83,7 @@ async def running(neo4j_server: Neo4jAddress, tmp_path_factory: pytest.TempPathF
         neo4j_uri=neo4j_server.bolt_uri,
         neo4j_password=neo4j_server.password,  # type: ignore[arg-type] - pydantic makes it a secret
         upload_mb=UPLOAD_MB,
+        import_mb=UPLOAD_MB,
         request_timeout_s=10,
         workers=1,
     )
