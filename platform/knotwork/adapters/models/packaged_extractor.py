@@ -22,7 +22,7 @@ from knotwork.adapters.models.rules.structure import Layout, read_layout
 from knotwork.adapters.models.rules.topic import Topic, read_title
 from knotwork.adapters.models.rules.types import settle_types, type_by_form
 
-RULES_VERSION: Final = "2"
+RULES_VERSION: Final = "3"
 """Raised whenever the rules' answer to any text changes: extractions are reused as long as the id stays."""
 
 EXTRACTOR_ID: Final = f"packaged-rules/{RULES_VERSION}+{'-'.join(installed_model()[:2])}"
@@ -105,6 +105,8 @@ def _read(doc: Doc, plan: _Plan, headings: Sequence[str]) -> RawExtraction:
         facts.setdefault(ends, stated.line)
     for term, line in plan.layout.definitions:
         mentions.things[mentions.thing(term)].description = line
+    for said in mentions.styles:
+        facts.setdefault(said, "")
     aliases = list(mentions.aliases)
     if topic and subject is not None and topic.bare != topic.name:
         aliases.append((subject, mentions.thing(topic.bare)))

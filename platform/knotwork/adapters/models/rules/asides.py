@@ -49,6 +49,8 @@ def take_out(lines: Iterable[str]) -> Prose:
         kept, cuts = "", list[tuple[int, re.Match[str]]]()
         end = 0
         for match in _ASIDE.finditer(line):
+            if line.count('"', 0, match.start()) % 2:
+                continue  # `"Echo (You and I)"` is one title
             kept += line[end : match.start()]
             cuts.append((offset + len(kept), match))
             end = match.end()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,12 +10,14 @@ from typing import Final
 from spacy.tokens import Doc, Span, Token
 
 from knotwork.adapters.models.rules.loading import is_common_word, lemma
+from knotwork.adapters.models.rules.styles import find_styled
 from knotwork.adapters.models.rules.topic import Topic
 from knotwork.adapters.models.rules.vocabulary import (
+    CALENDAR_WORDS,
+    COUNTRYMEN,
     HEAD_TYPES,
     IDENTIFIER,
     LAST_WORD_TYPES,
-    LIGHT_ADJECTIVES,
     LIGHT_NOUNS,
     MODEL_TYPES,
     NOUN_TYPES,
@@ -25,22 +26,27 @@ from knotwork.adapters.models.rules.vocabulary import (
 
 _MAX_NAME_TOKENS: Final = 12
 _MAX_QUOTED_CHARS: Final = 80
-_MAX_TERM_TOKENS: Final = 4
-_MIN_REPEATS: Final = 2  # occurrences that make a noun phrase a key term
+_MAX_MARKED_WORDS: Final = 4
+STYLE_RANK: Final = 3
 MODEL_RANK: Final = 5
 
+_SAYS_WHAT_IT_IS = re.compile(r" (?:is|was) ")
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]*)[\"”]")
 _NUMERAL = re.compile(r"[IVX]{1,5}")
 _MAX_DIGITS: Final = 3
 _PAIR: Final = 3  # tokens
 _CLAUSE_VERBS: Final = frozenset(("VBZ", "VBD", "VBP", "VBN"))
 _NO_RELATION: Final = frozenset(("in", "at", "during", "near", "within", "after", "before", "since", "until"))
+_ORDINAL = re.compile(r"\d{1,3}(?:st|nd|rd|th)")
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 _ADDRESS: Final = frozenset(("mr", "mrs", "ms", "dr", "miss"))
 _PROPER: Final = frozenset(("NNP", "NNPS"))
 _COMMON: Final = frozenset(("NN", "NNS"))
 _TRIM: Final = frozenset(("the", "a", "an", "'s", "’s", "'", "’", "and", "of", "in"))
-_TITLE_MARKS: Final = frozenset(("'s", "’s", ":", "-", "&", "!"))
+_OF_ROLE: Final = frozenset(("of", "the", "for"))
+_TITLE_MARKS: Final = frozenset(
+    ("'s", "’s", ":", "-", "&", "!", "'ve", "’ve", "'re", "’re", "'ll", "n't", "n’t", "?", "vs.")
+)
 _TITLE_OPENERS: Final = frozenset(("DT", "NNP", "NNPS", "NN", "NNS", "JJ", "CD", "VB", "VBG"))
 _SMALL_WORDS: Final = frozenset(
     ("of", "the", "a", "an", "and", "in", "on", "to", "for", "at", "from", "with", "by", "or", "de", "la", "von", "van")
@@ -81,7 +87,7 @@ def _occurrences(doc: Doc, name: str) -> Iterator[tuple[int, int]]:
 
 def marked_phrases(doc: Doc, phrases: Iterable[str]) -> Iterator[Candidate]:
     for phrase in dict.fromkeys(phrases):
-        if len(phrase) > 1 and any(c.isalpha() for c in phrase) and len(phrase.split()) <= _MAX_TERM_TOKENS:
+        if len(phrase) > 1 and any(c.isalpha() for c in phrase) and len(phrase.split()) <= _MAX_MARKED_WORDS:
             for start, end in _occurrences(doc, phrase.rstrip(":")):
                 yield Candidate(3, start, end, last_word_type(phrase))
 
@@ -100,22 +106,31 @@ def quoted_titles(doc: Doc) -> Iterator[Candidate]:
         if not words or len(match[1]) > _MAX_QUOTED_CHARS:
             continue
         large = [word for word in words if word.casefold() not in _SMALL_WORDS]
-        if (
-            len(words) <= _MAX_NAME_TOKENS
-            and large
-            and all(word[0].isupper() or not word[0].isalpha() for word in large)
-        ):
+        titled = large and all(word[0].isupper() or not word[0].isalpha() for word in large)
+        opens = match.start() == 0 and words[0][0].isupper() and _SAYS_WHAT_IT_IS.match(doc.text, match.end())
+        if len(words) <= _MAX_NAME_TOKENS and (titled or opens):
             start = match.start(1) + len(match[1]) - len(match[1].lstrip())
             span = doc.char_span(start, start + len(match[1].strip().rstrip(",.;")), alignment_mode="expand")
-            if large and span is not None and any(token.text[0].isalpha() for token in span):
+            if span is not None and any(token.text[0].isalpha() for token in span):
                 yield Candidate(4, span.start, span.end, "work" if len(words) > 1 else "")
+
+
+def styled_names(doc: Doc) -> Iterator[Candidate]:
+    """`Arthur Wellesley, 1st Duke of Wellington`: one person, whom the model cuts at the comma."""
+    for start, end in find_styled(doc.text):
+        span = doc.char_span(start, end, alignment_mode="expand")
+        while span is not None and len(span) > 1 and span[0].is_stop:  # `When Hugh, King of Italy, died`
+            span = doc[span.start + 1 : span.end]
+        if span is not None:
+            yield Candidate(STYLE_RANK, span.start, span.end, "person", name=span.text.rstrip("."))
 
 
 def opening_name(doc: Doc) -> Iterator[Candidate]:
     """The whole of `A Monster in Paris` where a text opens with `A Monster in Paris is a ...`.
 
     A text that opens by saying what something is, or by whom it was made, opens with its name; the model, which
-    reads the news, takes titles apart. A lower-case word other than a small one, or a comma, shows that it is none.
+    reads the news, takes titles apart. An English lower-case word other than a small one, or a comma, shows that it
+    is none; a foreign one (`Fem unga`) does not.
     """
     end = 0
     while end < min(len(doc), _MAX_NAME_TOKENS) and _may_stand_in_title(doc[end]):
@@ -124,13 +139,22 @@ def opening_name(doc: Doc) -> Iterator[Candidate]:
         return
     start = 1 if doc[0].lower_ in {"the", "a", "an"} and end > 1 else 0
     large = [token for token in doc[start:end] if token.text[0].isupper() or token.text[0].isdigit()]
-    if len(large) > 1 and doc[end + 1].tag_ in {"DT", "VBN", "NNP", "JJ"}:
+    word = doc[start]
+    alone = end - start == 1 and word.is_alpha and not word.is_stop and not is_common_word(word.lower_)
+    foreign = end - start > 1 and any(_is_foreign(token) for token in doc[start:end])
+    if (len(large) > 1 or alone or foreign) and doc[end + 1].tag_ in {"DT", "VBN", "NNP", "JJ", "RB"}:
         yield Candidate(MODEL_RANK - 1, 0 if doc[0].lower_ == "a" else start, end, "")
 
 
 def _may_stand_in_title(token: Token) -> bool:
     first = token.text[0]
-    return first.isupper() or first.isdigit() or token.lower_ in _SMALL_WORDS or token.text in _TITLE_MARKS
+    mark = token.lower_ in _SMALL_WORDS or token.text in _TITLE_MARKS
+    return first.isupper() or first.isdigit() or mark or _is_foreign(token)
+
+
+def _is_foreign(token: Token) -> bool:
+    """Whether a lower-case word is none of English."""
+    return token.text.islower() and token.is_alpha and not token.is_stop and not is_common_word(token.lower_)
 
 
 def model_names(doc: Doc) -> Iterator[Candidate]:
@@ -139,8 +163,10 @@ def model_names(doc: Doc) -> Iterator[Candidate]:
         start, end = _trim(span)
         if kind is None or not 0 < end - start <= _MAX_NAME_TOKENS:
             continue
-        while start + 1 < end and doc[start].lower_ in ROLE_TITLES and doc[start + 1].lower_ in {"of", "the"}:
-            start += 2  # `King of Italy` speaks of Italy
+        while start + 1 < end and _is_role(doc[start]) and doc[start + 1].lower_ in _OF_ROLE and kind != "work":
+            start += 2  # `King of Italy` speaks of Italy, `Midfielder for Al-Shabab` of a club
+        while kind == "person" and start + 2 < end and _is_role(doc[start]) and doc[start].lower_ not in ROLE_TITLES:
+            start += 1  # `Welshman David Jones`
         words = doc[start:end]
         if not any(character.isupper() for character in words.text) or all(t.lower_ in ROLE_TITLES for t in words):
             continue
@@ -155,12 +181,19 @@ def model_names(doc: Doc) -> Iterator[Candidate]:
             yield Candidate(MODEL_RANK, first, last, kind if last - first == end - start else "")
 
 
+def _is_role(token: Token) -> bool:
+    """Whether a word says what someone is: a rank, a trade, or where one is from (`Welshman`)."""
+    return token.lower_ in ROLE_TITLES or NOUN_TYPES.get(token.lower_) == "person" or token.lower_ in COUNTRYMEN
+
+
 def _split_pair(doc: Doc, start: int, end: int) -> list[tuple[int, int]]:
     """`Checkout and Ledger` as two names, where each also stands alone or the pair is what more than one thing does.
 
     `Marks and Spencer` stays one: its parts never stand alone, and its verb has the form of one subject.
     """
     words = doc[start:end]
+    if (middle := _between_people(words)) is not None:
+        return [(start, middle), (middle + 1, end)]
     if len(words) != _PAIR or words[1].lower_ != "and" or words[0].text == words[2].text:
         return [(start, end)]
     first, last = words[0], words[2]
@@ -170,14 +203,27 @@ def _split_pair(doc: Doc, start: int, end: int) -> list[tuple[int, int]]:
     return [(start, start + 1), (end - 1, end)] if alone or plural or target else [(start, end)]
 
 
+def _between_people(words: Span) -> int | None:
+    """The `and` of `Alfonso IX of León and Berengaria of Castile`: each side names its own `of`, or is a full name."""
+    middle = next((token.i for token in words if token.lower_ == "and"), None)
+    if middle is None:
+        return None
+    sides = words.doc[words.start : middle], words.doc[middle + 1 : words.end]
+    if any(len(side) < _PAIR - 1 or not side[0].text[0].isupper() for side in sides):
+        return None
+    of_each = all(any(token.lower_ == "of" for token in side) for side in sides)
+    full = words.label_ == "PERSON" and all(token.text[0].isupper() for side in sides for token in side)
+    return middle if of_each or full else None
+
+
 def _whole_person(doc: Doc, start: int, end: int) -> tuple[int, int]:
     """Take in what belongs to a person's name: `Mr.`, a ruler's numeral, the place that tells `Boso`s apart."""
     if start and doc[start - 1].lower_.rstrip(".") in _ADDRESS:
         start -= 1
     if end < len(doc) and _is_numeral(doc[end]):
-        return start, end + 1
-    single = end - start == 1
-    if single and end + 1 < len(doc) and doc[end].lower_ == "of" and _is_proper(doc[end + 1]):
+        end += 1
+    tells_apart = end - start == 1 or _is_numeral(doc[end - 1])
+    if tells_apart and end + 1 < len(doc) and doc[end].lower_ == "of" and _is_proper(doc[end + 1]):
         return start, end + 2
     return start, end
 
@@ -232,6 +278,8 @@ def capitalised_runs(doc: Doc, taken: Sequence[int]) -> Iterator[Candidate]:
             if end < len(doc) and doc[end].lower_ == "of" and taken[end] < 0 and free(end + 1):
                 end += 1
         if end > index and _is_name(doc[index:end]):
+            if index and _ORDINAL.fullmatch(doc[index - 1].text) and end - index > 1:
+                index -= 1  # `20th Century Fox`
             ruler = end - index > 1 and _is_numeral(doc[end - 1])
             closed, kind = _with_head(doc, end, "person" if ruler else last_word_type(doc[end - 1].text))
             year = kind == "event" and index > 0 and _YEAR.fullmatch(doc[index - 1].text)
@@ -257,7 +305,7 @@ def clause_names(doc: Doc, taken: Sequence[int]) -> Iterator[Candidate]:
             opens = bool(token.is_sent_start)
             if not opens or (named and token.lower_ not in lower and (token.tag_ != "NNS" or verb.tag_ == "VBZ")):
                 yield Candidate(MODEL_RANK + 1, token.i, token.i + 1, "")
-        elif token.dep_ == "dobj" and token.tag_ == "NN" and _wordlike(doc[token.i : token.i + 1]):
+        elif token.dep_ == "dobj" and token.tag_ == "NN" and is_wordlike(doc[token.i : token.i + 1]):
             by_name = any(t.dep_ == "nsubj" and taken[t.i] >= 0 and t.tag_ in _PROPER for t in verb.children)
             if by_name:
                 yield Candidate(MODEL_RANK + 3, token.i, token.i + 1, "concept", tentative=True)
@@ -284,6 +332,8 @@ def _objects(verb: Token) -> Iterator[Token]:
 def _is_name(run: Span) -> bool:
     """Whether a run of proper nouns names something: it is no rank, and no common word with a sentence's capital."""
     first = run[0]
+    if len(run) == 1 and first.ent_type_ in {"DATE", "TIME"}:
+        return False
     if any(token.lower_ in ROLE_TITLES for token in run) or len(run.text) == 1:
         return False
     if all(token.lower_ in _SMALL_WORDS or NOUN_TYPES.get(token.lower_) == "person" for token in run):
@@ -292,12 +342,8 @@ def _is_name(run: Span) -> bool:
 
 
 def _is_proper(token: Token) -> bool:
-    return (
-        token.tag_ in _PROPER
-        and token.ent_type_ not in {"DATE", "TIME"}
-        and token.text[0].isupper()
-        and token.text[-1] != "."
-    )
+    timely = token.ent_type_ in {"DATE", "TIME"} and token.lower_ in CALENDAR_WORDS
+    return token.tag_ in _PROPER and not timely and token.text[0].isupper() and token.text[-1] != "."
 
 
 def last_word_type(name: str) -> str:
@@ -305,50 +351,6 @@ def last_word_type(name: str) -> str:
     return LAST_WORD_TYPES.get(words[-1], "") or HEAD_TYPES.get(words[-1], "") if words else ""
 
 
-def key_terms(doc: Doc, headlines: set[str]) -> Iterator[Candidate]:
-    """Noun phrases of two to four words, nouns at their end: key terms where they recur or stand in title or headings.
-
-    A single noun is a key term only where it is the whole of a title or heading.
-    """
-    spans = list(_noun_phrases(doc))
-    names = [_term_name(span) for span in spans]
-    counts = Counter(name.casefold() for name in names)
-    for span, name in zip(spans, names, strict=True):
-        key = name.casefold()
-        if len(span) > 1:
-            firm = counts[key] >= _MIN_REPEATS or any(key in line for line in headlines)
-            if firm or span[-2].tag_ in _COMMON:
-                kind = HEAD_TYPES.get(lemma(span[-1].lower_, "noun"), "concept")
-                yield Candidate(MODEL_RANK + 2, span.start, span.end, kind, not firm, name)
-        elif key in headlines:
-            yield Candidate(MODEL_RANK + 3, span.start, span.end, "concept", name=name)
-
-
-def _noun_phrases(doc: Doc) -> Iterator[Span]:
-    start = None
-    for index in range(len(doc) + 1):
-        tag = doc[index].tag_ if index < len(doc) else ""
-        if tag in _COMMON or (tag == "JJ" and start is None and doc[index].lower_ not in LIGHT_ADJECTIVES):
-            start = index if start is None else start
-            continue
-        if start is not None:
-            while (
-                start < index and doc[start].tag_ == "JJ" and index - start > 1 and doc[start + 1].tag_ not in _COMMON
-            ):
-                start += 1
-            if doc[index - 1].tag_ in _COMMON and index - start <= _MAX_TERM_TOKENS and _wordlike(doc[start:index]):
-                yield doc[start:index]
-            start = None
-        if tag == "JJ" and index < len(doc) and doc[index].lower_ not in LIGHT_ADJECTIVES:
-            start = index
-
-
-def _wordlike(span: Span) -> bool:
+def is_wordlike(span: Span) -> bool:
+    """Whether every token of a noun phrase begins with a letter, and its last noun says something."""
     return all(token.text[0].isalpha() for token in span) and lemma(span[-1].lower_, "noun") not in LIGHT_NOUNS
-
-
-def _term_name(span: Span) -> str:
-    """The phrase with its last noun in the singular, so that `retry budgets` meets `retry budget`."""
-    last = span[-1]
-    words = [token.text for token in span[:-1]]
-    return " ".join([*words, lemma(last.lower_, "noun") if last.tag_ == "NNS" else last.text])

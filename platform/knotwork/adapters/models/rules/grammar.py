@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from spacy.tokens import Token
 
+from knotwork.adapters.models.rules.loading import lemma
+
 
 def third_person(verb: str) -> str:
     """The third person singular of an English verb, by spelling: `depend` → `depends`, `carry` → `carries`."""
@@ -64,3 +66,19 @@ def is_passive(verb: Token) -> bool:
     if verb.dep_ == "conj" and verb.head.tag_ == "VBN" and "nsubj" not in children:
         return is_passive(verb.head)
     return verb.dep_ in {"acl", "advcl", "relcl"} or "agent" in children
+
+
+def kinship(noun: Token) -> str:
+    """The whole word of which a noun of kinship is a part: `mother-in-law`, `half-brother`; else its singular."""
+    word, doc, index = lemma(noun.lower_, "noun"), noun.doc, noun.i
+    if [token.lower_ for token in doc[index + 1 : index + 5]] == ["-", "in", "-", "law"]:
+        word = f"{word}-in-law"
+    if index > 1 and doc[index - 1].text == "-" and doc[index - 2].lower_ in {"half", "step", "great"}:
+        word = f"{doc[index - 2].lower_}-{word}"
+    return word
+
+
+def is_idiom(prep: Token) -> bool:
+    """Whether a preposition's noun is bare, as in `on call`, `in charge`, `at war`: a state, where no one is."""
+    noun = next((child for child in prep.children if child.dep_ == "pobj"), None)
+    return noun is not None and noun.tag_ == "NN" and not any(child.i < noun.i for child in noun.children)

@@ -11,15 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc, Span, Token
 
 from knotwork.adapters.models.rules.clauses import Clause
 from knotwork.adapters.models.rules.coreference import Coreference
 from knotwork.adapters.models.rules.grammar import (
     agent,
+    is_idiom,
     is_negated,
     is_passive,
     join_words,
+    kinship,
     particle,
     shared_agent,
     third_person,
@@ -27,7 +29,8 @@ from knotwork.adapters.models.rules.grammar import (
 )
 from knotwork.adapters.models.rules.loading import lemma
 from knotwork.adapters.models.rules.mentions import Mentions
-from knotwork.adapters.models.rules.vocabulary import NOUN_TYPES, ROLE_TITLES
+from knotwork.adapters.models.rules.phrases import PhraseFact, PhraseReader
+from knotwork.adapters.models.rules.vocabulary import KIN_NOUNS, NOUN_TYPES, ROLE_TITLES
 
 _SUBJECT: Final = frozenset(("nsubj", "nsubjpass"))
 _OBJECT: Final = frozenset(("dobj", "dative", "oprd"))
@@ -60,6 +63,7 @@ class RelationReader:
         self._mentions = mentions
         self._coreference = coreference
         self._hosts = hosts
+        self._phrases = PhraseReader(doc, mentions)
         self._plain = {clause.verb: clause for clause in mentions.clauses}
         self.definitions: dict[int, Token] = {}  # thing → a token of the first sentence that says what it is
 
@@ -67,11 +71,34 @@ class RelationReader:
         """Every fact with at least one end that is a name or key term; two nouns that occur once tell too little."""
         things = self._mentions.things
         for sentence in self._doc.sents:
+            tied: set[frozenset[int]] = set()
             for token in sentence:
                 for subject, kind, target in self._facts_at(token):
                     if subject != target and not (things[subject].tentative and things[target].tentative):
+                        tied.add(frozenset((subject, target)))
                         yield Fact(subject, kind, target, token)
+            for subject, kind, target, token in self._by_phrase(sentence):
+                if token.lower_ in KIN_NOUNS or frozenset((subject, target)) not in tied:
+                    yield Fact(subject, kind, target, token)
             self._coreference.read(sentence)
+
+    def _by_phrase(self, sentence: Span) -> Iterator[PhraseFact]:
+        """What the words say where the tree did not, of the sentence's subject; an aside speaks of its host."""
+        host = self._hosts.get(sentence.start)
+        if host is not None:
+            if (owner := self._mentions.at[host]) >= 0:
+                yield from self._phrases.life(sentence, owner)
+            return
+        yield from self._phrases.facts(sentence, self._subject_of(sentence))
+
+    def _subject_of(self, sentence: Span) -> int | None:
+        """Whom or what a sentence speaks of: its first subject, or the name that it opens with."""
+        for token in sentence:
+            if token.dep_ in _SUBJECT:
+                resolved = self._coreference.resolve(token)
+                return resolved if resolved is not None else next(iter(self._names_at(token)), None)
+        opening = self._mentions.at[sentence.start]
+        return opening if opening >= 0 else None
 
     # -- which rule applies at a token ---------------------------------------------------------------------------
 
@@ -117,7 +144,7 @@ class RelationReader:
         for child in verb.children:
             if child.dep_ in _OBJECT or (child.dep_ == "attr" and word not in _BECOME):
                 yield from self._each(subjects, self._targets(child, label))
-            elif child.dep_ in {"prep", "agent"}:
+            elif child.dep_ in {"prep", "agent"} and not self._opens_role(child, word, subjects):
                 yield from self._each(subjects, self._prepositional(child, label))
             elif child.dep_ == "attr":
                 yield from self._role(subjects, child)
@@ -139,7 +166,7 @@ class RelationReader:
                 elif subject is not None:
                     yield from self._role(self._things(child), subject)
             elif child.dep_ == "prep":
-                located = child.lower_ in _PLACE_PREPOSITIONS and not prefix and not _is_idiom(child)
+                located = child.lower_ in _PLACE_PREPOSITIONS and not prefix and not is_idiom(child)
                 yield from self._each(subjects, self._prepositional(child, prefix or ("located" if located else "")))
             elif child.dep_ == "acomp":
                 for prep in child.children:
@@ -185,7 +212,7 @@ class RelationReader:
         own = self._names_at(noun)
         if own:  # a key term: `a retry budget is a rate limit`
             yield from self._each(subjects, (("is-a", thing) for thing in own))
-        word = lemma(noun.lower_, "noun")
+        word = kinship(noun)
         for subject in subjects:
             self.definitions.setdefault(subject, noun)
             if kind := NOUN_TYPES.get(word):
@@ -360,11 +387,9 @@ class RelationReader:
         rank = token.lower_ in ROLE_TITLES or NOUN_TYPES.get(token.lower_) == "person"
         return token.tag_ in {"NN", "NNS"} or (self._mentions.at[token.i] < 0 and rank)
 
+    def _opens_role(self, prep: Token, word: str, subjects: list[int]) -> bool:
+        """Whether an `as` says whom a star of a work plays: the parser takes the rest of the cast for it too."""
+        return word == "star" and prep.lower_ == "as" and "person" not in self._types(subjects)
+
     def _types(self, things: Iterable[int]) -> set[str]:
         return {self._mentions.guess_of(thing) for thing in things}
-
-
-def _is_idiom(prep: Token) -> bool:
-    """Whether a preposition's noun is bare, as in `on call`, `in charge`, `at war`: a state, where no one is."""
-    noun = next((child for child in prep.children if child.dep_ == "pobj"), None)
-    return noun is not None and noun.tag_ == "NN" and not any(child.i < noun.i for child in noun.children)

@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from knotwork.adapters.models.rules.styles import read_styled
 from knotwork.adapters.models.rules.vocabulary import EMPTY_STEMS, EMPTY_TITLES, NOUN_TYPES
 
 _MAX_WORDS: Final = 12
 _MAX_CHARS: Final = 120
+_MAX_OPENING: Final = 250  # characters; the longest name that is kept has 256
 _FILE_NAME = re.compile(r"\S*[/\\]\S*|\S+\.[A-Za-z][A-Za-z0-9]{0,4}")
 _STEM = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _QUALIFIER = re.compile(r"(.*\S)\s*\(([^()]+)\)")
@@ -34,11 +36,15 @@ class Topic:
     type_hint: str = ""  # from the qualifier: `(2017 film)` is a work
 
 
-def read_topic(title: str) -> Topic | None:
-    """The topic that a title names, or None where it names nothing: a file name, a question, `Introduction`, `1`."""
+def read_topic(title: str, text: str = "") -> Topic | None:
+    """The topic that a title names, or None where it names nothing: a file name, a question, `Introduction`, `1`.
+
+    A title longer than names are is a name where its text opens with it.
+    """
     name = " ".join(title.split())
     words = _WORD.findall(name)
-    if not words or len(words) > _MAX_WORDS or len(name) > _MAX_CHARS:
+    long = len(words) > _MAX_WORDS or len(name) > _MAX_CHARS
+    if not words or (long and not text.lstrip('"“ ').startswith(name[:_MAX_OPENING])):
         return None
     if _FILE_NAME.fullmatch(name) or _QUESTION.fullmatch(name) or not any(c.isalpha() for c in name):
         return None
@@ -49,6 +55,8 @@ def read_topic(title: str) -> Topic | None:
         bare = qualified[1]
         nouns = [NOUN_TYPES[word] for word in _WORD.findall(qualified[2].casefold()) if word in NOUN_TYPES]
         hint = nouns[-1] if nouns else ""
+    elif read_styled(bare):
+        hint = "person"
     before_comma = bare.partition(",")[0].strip()
     return Topic(name=name, bare=bare, short=before_comma if before_comma != bare else "", type_hint=hint)
 
@@ -61,7 +69,7 @@ def read_title(title: str, text: str) -> Topic | None:
     """
     stem = " ".join(title.split())
     if not _STEM.fullmatch(stem):
-        return read_topic(title)
+        return read_topic(title, text)
     words = [word for word in re.split(r"[-_.]+", stem) if word]
     if len(stem) == 1 or not words or stem in EMPTY_STEMS:
         return None

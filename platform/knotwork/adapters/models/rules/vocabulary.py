@@ -148,3 +148,28 @@ ROLE_TITLES: Final = _words(
     "baronet governor general mr mrs ms dr"
 )
 """Words of rank. They stand beside a name and are no name alone."""
+
+CALENDAR_WORDS: Final = _words(
+    "january february march april may june july august september october november december jan feb mar apr jun jul aug "
+    "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday spring summer autumn fall winter"
+)
+"""What makes a date of a span that the model calls one; it also calls `Charlie Day` and `20th Century Fox` so."""
+
+COUNTRYMEN: Final = _words(
+    "englishman englishwoman welshman welshwoman scotsman scotswoman irishman irishwoman frenchman frenchwoman "
+    "dutchman dutchwoman cornishman norseman"
+)
+"""Words that say where someone is from, and that stand before a name."""
+
+KIN_NOUNS: Final = _words(
+    "father mother son daughter brother sister wife husband spouse widow widower child grandson granddaughter "
+    "grandfather grandmother grandchild uncle aunt nephew niece cousin consort heir heiress stepson stepdaughter "
+    "stepfather stepmother stepbrother stepsister twin fiancé fiancée"
+)
+"""What one person is to another by birth or marriage."""
+
+CREDIT_NOUNS: Final = _words(
+    "music score soundtrack screenplay script story lyrics words cinematography libretto choreography production "
+    "photography editing illustrations translation"
+)
+"""Parts of a work that are someone's: `music by X`."""
