@@ -25,14 +25,16 @@ from knotwork.adapters.neo4j.catalogue import Neo4jCatalogue
 from knotwork.adapters.neo4j.compaction import Neo4jCompaction
 from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j
 from knotwork.adapters.neo4j.graph_store import Neo4jGraphStore
+from knotwork.adapters.neo4j.graph_walk import Neo4jGraphWalk
 from knotwork.adapters.neo4j.keeper import Keeper
 from knotwork.adapters.neo4j.keys import Neo4jKeyStore
 from knotwork.adapters.neo4j.ledger import Neo4jLedger
 from knotwork.adapters.neo4j.session import Neo4jSession, open_driver
+from knotwork.adapters.neo4j.skill_store import Neo4jSkillStore
 from knotwork.adapters.parsing.pooled_parser import PooledParser
 from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
 from knotwork.adapters.qdrant.server_store import ServerVectorStore
-from knotwork.config import Settings
+from knotwork.config import EmbedderSettings, Settings
 from knotwork.domain.catalogue import TenantSettings
 from knotwork.domain.model import TenantId
 from knotwork.domain.retrieval import Mode
@@ -55,10 +57,16 @@ from knotwork.services.health import Health
 from knotwork.services.index import Indexer
 from knotwork.services.intake import Intake
 from knotwork.services.local import LocalRetriever
-from knotwork.services.maintenance import Maintenance
+from knotwork.services.maintenance import Maintenance, OperationKind
+from knotwork.services.model_change import ModelChange
+from knotwork.services.model_in_use import EmbedderInUse
+from knotwork.services.naming import Naming
+from knotwork.services.paths import PathFinder
+from knotwork.services.paths_retriever import PathsRetriever
 from knotwork.services.repair import Repairer
 from knotwork.services.restore import Importer
 from knotwork.services.retrieve import HybridRetriever, KeywordRetriever, Retrieval, SemanticRetriever
+from knotwork.services.skill_graphs import SkillGraphs
 from knotwork.services.sources import Sources
 from knotwork.services.tenants import Tenants
 from knotwork.services.upkeep import Upkeep
@@ -68,6 +76,9 @@ from knotwork.services.verify import Verifier
 log = structlog.get_logger()
 
 PARSE_TIMEOUT_S = 300.0  # one document; 50 MB of PDF were read in less
+
+SKILLS_TIMEOUT_S = 5.0  # one evaluation of a skill graph; the largest that is taken, cold, needs 1.5 s
+SKILLS_MEMORY_BYTES = 1 << 30  # address space of a process that evaluates them
 
 DEFAULT_TENANT = TenantId("default")
 
@@ -107,7 +118,10 @@ class Platform:
     upkeep: Upkeep
     citations: Citations
     exploration: Exploration
+    naming: Naming
+    paths: PathFinder
     health: Health
+    skill_graphs: SkillGraphs
     exporter: Exporter
     importer: Importer
     verifier: Verifier
@@ -122,8 +136,9 @@ class Platform:
 class Models:
     """Models given by the caller instead of those that the settings name; `extractor` None builds no graph."""
 
-    embedder: Embedder
+    embedder: Embedder | None  # None: that of the settings
     extractor: Extractor | None
+    next_embedder: Embedder | None = None  # to change over to
 
 
 @asynccontextmanager
@@ -141,9 +156,14 @@ async def open_platform(
         stack.push_async_callback(pool.close)
         parsing = WorkerPool(1)  # of its own: a slow document delays documents, never an embedding
         stack.push_async_callback(parsing.close)
-        embedder = models.embedder if models else _embedder(settings, pool, stack)
+        routing = WorkerPool(2, memory_bytes=SKILLS_MEMORY_BYTES)  # two: a runaway expression leaves one to the others
+        stack.push_async_callback(routing.close)
         vectors = await _vector_store(settings, stack)
+        present, following = await _embedders(settings, models, pool, vectors, stack)
+        embedder = EmbedderInUse(present)
         await vectors.prepare(model=embedder.id, dimension=embedder.dimension)
+        if following is None:
+            await vectors.drop_successor()
         session, browser, compactable, keeper = await _neo4j(settings, stack, on_progress)
         await session.apply_schema()
         catalogue, ledger = Neo4jCatalogue(session), Neo4jLedger(session)
@@ -183,6 +203,18 @@ async def open_platform(
             log.info("runs_taken_up", runs=unfinished)
         maintenance = Maintenance()
         stack.push_async_callback(maintenance.stop)
+        change: ModelChange | None = None
+        if following:
+            change = ModelChange(
+                catalogue=catalogue,
+                vectors=vectors,
+                in_use=embedder,
+                following=following,
+                hold_all=intake.hold_all,
+                alone=lambda: maintenance.alone(OperationKind.CHANGE_MODEL, None),
+            )
+            changing = asyncio.create_task(change.run())
+            stack.push_async_callback(_end, changing)
         exporter = Exporter(
             catalogue=catalogue, graph=graph, vectors=vectors, embedder=embedder, chunker=chunker, hold=intake.hold
         )
@@ -198,13 +230,16 @@ async def open_platform(
         )
         tenants = Tenants(catalogue=catalogue, vectors=vectors, intake=intake)
         tenants.know(known)
+        naming, paths = Naming(graph), PathFinder(graph, Neo4jGraphWalk(session))
         retrieval = Retrieval(
             {
                 Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
                 Mode.KEYWORD: KeywordRetriever(vectors),
                 Mode.HYBRID: HybridRetriever(vectors, embedder),
                 Mode.LOCAL: LocalRetriever(graph, vectors, embedder),
-            }
+                Mode.PATHS: PathsRetriever(naming, paths, vectors),
+            },
+            steady=embedder.steady,
         )
         yield Platform(
             settings=settings,
@@ -231,11 +266,16 @@ async def open_platform(
             ),
             citations=Citations(catalogue=catalogue, vectors=vectors),
             exploration=Exploration(graph),
+            naming=naming,
+            paths=paths,
             health=Health(
                 catalogue=catalogue,
                 vectors=vectors,
-                models=f"embedder {embedder.id}, extractor {extractor}",
+                models=lambda: _models_in_words(embedder, change, extractor),
                 trouble=lambda: keeper.trouble if keeper else None,
+            ),
+            skill_graphs=SkillGraphs(
+                store=Neo4jSkillStore(session), pool=routing, embedder=embedder, timeout_s=SKILLS_TIMEOUT_S
             ),
             exporter=exporter,
             importer=Importer(
@@ -271,30 +311,51 @@ def _given(models: Models) -> tuple[Extractors, str]:
     return OneExtractor(models.extractor), models.extractor.id
 
 
-def _embedder(settings: Settings, pool: WorkerPool, stack: AsyncExitStack) -> Embedder:
-    choice = settings.chosen_embedder
-    if choice == "packaged":
+async def _embedders(
+    settings: Settings, models: Models | None, pool: WorkerPool, vectors: VectorStore, stack: AsyncExitStack
+) -> tuple[Embedder, Embedder | None]:
+    """The embedder whose vectors are stored, and the one to change over to (None: no change is asked for).
+
+    After a change the settings may go on naming the former one as the present: what is stored decides.
+    """
+    configured = (models and models.embedder) or _embedder(settings, settings.embedding, pool, stack)
+    wanted = settings.next_embedding
+    following = (models and models.next_embedder) or (wanted and _embedder(settings, wanted, pool, stack)) or None
+    if following and await vectors.holds(model=following.id, dimension=following.dimension):
+        return following, following
+    return configured, following
+
+
+def _embedder(settings: Settings, wanted: EmbedderSettings, pool: WorkerPool, stack: AsyncExitStack) -> Embedder:
+    if wanted.kind == "packaged":
         embedder: Embedder = PackagedEmbedder(pool)
         stack.push_async_callback(embedder.close)
         return embedder
-    if not settings.embedding_model or not settings.embedding_dimension:
+    if not wanted.model or not wanted.dimension:
         raise SetupFailed(
-            f"the embedder is {choice}; set KNOTWORK_EMBEDDING_MODEL and KNOTWORK_EMBEDDING_DIMENSION too"
+            f"{wanted.prefix}EMBEDDER is {wanted.kind}; set {wanted.prefix}EMBEDDING_MODEL and "
+            f"{wanted.prefix}EMBEDDING_DIMENSION too"
         )
-    if choice == "fastembed":
-        embedder = FastembedEmbedder(settings.embedding_model, dimension=settings.embedding_dimension)
+    if wanted.kind == "fastembed":
+        embedder = FastembedEmbedder(wanted.model, dimension=wanted.dimension)
         stack.push_async_callback(embedder.close)
         return embedder
-    if settings.embedding_url is None:
-        raise SetupFailed("KNOTWORK_EMBEDDER is openai; set KNOTWORK_EMBEDDING_URL too")
-    endpoint = _endpoint(settings, settings.embedding_url, settings.embedding_api_key)
+    if wanted.url is None:
+        raise SetupFailed(f"{wanted.prefix}EMBEDDER is openai; set {wanted.prefix}EMBEDDING_URL too")
+    endpoint = _endpoint(settings, wanted.url, wanted.api_key)
     stack.push_async_callback(endpoint.close)
     return OpenAIEmbedder(
         endpoint,
-        model=settings.embedding_model,
-        dimension=settings.embedding_dimension,
+        model=wanted.model,
+        dimension=wanted.dimension,
         batch=settings.embedding_batch,
     )
+
+
+def _models_in_words(embedder: Embedder, change: ModelChange | None, extractor: str) -> str:
+    progress = change.progress if change else None
+    changing = f" (changing to {progress.model}: {progress.done:,} of {progress.total:,} points)" if progress else ""
+    return f"embedder {embedder.id}{changing}, extractor {extractor}"
 
 
 async def _vector_store(settings: Settings, stack: AsyncExitStack) -> VectorStore:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +17,18 @@ NO_SETTINGS = frozenset({"KNOTWORK_DEBUG", "KNOTWORK_REQUIRE_SERVERS", "KNOTWORK
 NO_SETTINGS_PREFIX = "KNOTWORK_TEST_"
 PACKAGED_READS = 256  # tokens that the packaged embedder reads of a text; the rest would be left out of its vector
 TITLE_TOKENS = 32  # kept free of them for title and headings, which are read before the text
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderSettings:
+    """Which embedder, and what it needs; `prefix` is that of the variables, for messages."""
+
+    prefix: str
+    kind: Literal["packaged", "openai", "fastembed"]
+    url: str | None
+    model: str | None
+    dimension: int | None
+    api_key: SecretStr | None
 
 
 class Settings(BaseSettings):
@@ -72,6 +85,16 @@ class Settings(BaseSettings):
     embedding_api_key: SecretStr | None = Field(default=None, description="Key of the embeddings endpoint.")
     embedding_batch: int = Field(default=64, ge=1, description="Texts a request to the embeddings endpoint, at most.")
 
+    next_embedder: Literal["packaged", "openai", "fastembed"] | None = Field(
+        default=None,
+        description="The embedder to change over to: everything stored is embedded with it in the background, then it "
+        "takes the present one's place; chosen as embedder is, by the settings below. Unset: no change.",
+    )
+    next_embedding_url: str | None = Field(default=None, description="As embedding_url, of the embedder to change to.")
+    next_embedding_model: str | None = Field(default=None, description="As embedding_model, likewise.")
+    next_embedding_dimension: int | None = Field(default=None, ge=1, description="As embedding_dimension, likewise.")
+    next_embedding_api_key: SecretStr | None = Field(default=None, description="As embedding_api_key, likewise.")
+
     extraction_url: str | None = Field(
         default=None, description="Base URL of an OpenAI-compatible chat endpoint for extraction."
     )
@@ -95,22 +118,50 @@ class Settings(BaseSettings):
     )
     upload_mb: int = Field(default=50, ge=1, description="Size of an upload, at most.")
     import_mb: int = Field(default=4096, ge=1, description="Size of an import with its vectors, at most.")
+    traversals: Path | None = Field(
+        default=None, description="Folder of your own traversals, `*.cypher`; unset: `traversals` in the home."
+    )
+    traversal_s: float = Field(default=10.0, gt=0, description="Seconds a traversal may take; Neo4j ends it then.")
+    traversal_rows: int = Field(default=1000, ge=1, le=100_000, description="Rows of a traversal's answer, at most.")
     request_timeout_s: float = Field(default=60.0, gt=0, description="Seconds a query may take.")
     freshness_target_s: float = Field(
         default=60.0, gt=0, description="Seconds from acceptance to findable; reported, never raised."
     )
 
     @property
-    def chosen_embedder(self) -> Literal["packaged", "openai", "fastembed"]:
+    def embedding(self) -> EmbedderSettings:
         """The embedder that the settings ask for."""
-        return self.embedder or ("openai" if self.embedding_url else "packaged")
+        return EmbedderSettings(
+            PREFIX,
+            self.embedder or ("openai" if self.embedding_url else "packaged"),
+            self.embedding_url,
+            self.embedding_model,
+            self.embedding_dimension,
+            self.embedding_api_key,
+        )
+
+    @property
+    def next_embedding(self) -> EmbedderSettings | None:
+        """The embedder to change over to; None: no change is asked for."""
+        kind = self.next_embedder or ("openai" if self.next_embedding_url else None)
+        if kind is None:
+            return None
+        return EmbedderSettings(
+            f"{PREFIX}NEXT_",
+            kind,
+            self.next_embedding_url,
+            self.next_embedding_model,
+            self.next_embedding_dimension,
+            self.next_embedding_api_key,
+        )
 
     @model_validator(mode="after")
     def _fit(self) -> Settings:
         if 2 * self.chunk_overlap > self.chunk_tokens:
             raise ValueError("KNOTWORK_CHUNK_OVERLAP: must be at most half of KNOTWORK_CHUNK_TOKENS")
         most = PACKAGED_READS - TITLE_TOKENS
-        if self.chosen_embedder == "packaged" and self.chunk_tokens > most:
+        kinds = {one.kind for one in (self.embedding, self.next_embedding) if one}
+        if "packaged" in kinds and self.chunk_tokens > most:
             raise ValueError(
                 f"KNOTWORK_CHUNK_TOKENS: must be at most {most} with the packaged embedder, which reads "
                 f"{PACKAGED_READS} tokens with title and headings; choose another embedder for longer chunks"

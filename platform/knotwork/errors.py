@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -42,6 +43,45 @@ class NotFound(PlatformError):
         self.kind, self.name = kind, name
 
 
+class AmbiguousName(PlatformError):
+    """A name that several entities have, of different types; `candidates` are what it may mean."""
+
+    code = "ambiguous_name"
+
+    def __init__(self, name: str, candidates: Sequence[Mapping[str, object]]) -> None:
+        ids = ", ".join(repr(one["id"]) for one in candidates[:5])
+        super().__init__(f"{name!r} may mean {ids}{' and others' if candidates[5:] else ''}; give the id")
+        self.name, self.candidates = name, list(candidates)
+
+
+class TraversalRefused(PlatformError):
+    """A traversal's file is not as it must be, so it is not run."""
+
+    code = "traversal_refused"
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"traversal {name!r} is refused: {reason}")
+        self.name, self.reason = name, reason
+
+
+class EverySourceNeeded(PlatformError):
+    """A traversal does not ask what its reader may see, and this reader may not see everything."""
+
+    code = "every_source_needed"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"traversal {name!r} does not use $audiences, so it is only for readers of every source of the tenant"
+        )
+        self.name = name
+
+
+class LimitReached(PlatformError):
+    """A traversal took more time or memory than it may; nothing of it is returned."""
+
+    code = "limit_reached"
+
+
 class StoreUnavailable(PlatformError):
     """A store did not answer; the same call may succeed later."""
 
@@ -71,7 +111,8 @@ class DimensionMismatch(PlatformError):
     def __init__(self, *, collection: str, stored: int, configured: int) -> None:
         super().__init__(
             f"collection {collection!r} holds vectors of {stored} dimensions, the embedder gives {configured}; "
-            "configure the embedder that filled it, or start with an empty home (KNOTWORK_HOME) and ingest again"
+            "configure the embedder that filled it, and name this one in KNOTWORK_NEXT_EMBEDDING_* to change over, or "
+            "start with an empty home (KNOTWORK_HOME) and ingest again"
         )
         self.collection, self.stored, self.configured = collection, stored, configured
 

@@ -449,7 +449,7 @@ class TestEdgeVectorStore(VectorStoreContract):
 
     async def test_a_shard_half_made_by_a_crash_is_made_anew(self, tmp_path: Path) -> None:
         await (await opened(tmp_path)).close()
-        (tmp_path / "chunks.live").unlink()  # as if the crash came before the pointer was written
+        (tmp_path / "shards.json").unlink()  # as if the crash came before the pointer was written
         again = await opened(tmp_path)
         await again.upsert(ACME, CHUNKS, [point("c1")])
         assert await again.count(ACME, CHUNKS, view=ALL) == 1

@@ -50,13 +50,13 @@ def test_every_wrong_variable_is_named_and_no_value_is_told(monkeypatch: pytest.
 
 def test_long_chunks_are_for_embedders_that_read_them() -> None:
     assert Settings(embedder="fastembed", chunk_tokens=512).chunk_tokens == 512
-    assert Settings(embedding_url="http://127.0.0.1:1", chunk_tokens=512).chosen_embedder == "openai"
+    assert Settings(embedding_url="http://127.0.0.1:1", chunk_tokens=512).embedding.kind == "openai"
 
 
 def test_the_embedder_is_the_one_chosen_else_that_of_the_url_else_the_packaged() -> None:
-    assert Settings().chosen_embedder == "packaged"
-    assert Settings(embedding_url="http://127.0.0.1:1").chosen_embedder == "openai"
-    assert Settings(embedding_url="http://127.0.0.1:1", embedder="packaged").chosen_embedder == "packaged"
+    assert Settings().embedding.kind == "packaged"
+    assert Settings(embedding_url="http://127.0.0.1:1").embedding.kind == "openai"
+    assert Settings(embedding_url="http://127.0.0.1:1", embedder="packaged").embedding.kind == "packaged"
 
 
 def test_misspelt_variables_are_found() -> None:

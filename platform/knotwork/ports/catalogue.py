@@ -24,7 +24,15 @@ class Catalogue(Protocol):
     """Tenants, sources and chunks. Every method raises StoreUnavailable when the store does not answer."""
 
     async def put_tenant(self, tenant: TenantId, settings: TenantSettings) -> None:
-        """Create the tenant, or replace its settings."""
+        """Create the tenant, or replace its settings; where it has sources, they are due to follow a change."""
+        ...
+
+    async def settings_due(self) -> list[TenantId]:
+        """The tenants whose sources are due to follow a change of settings, sorted."""
+        ...
+
+    async def settings_followed(self, tenant: TenantId, settings: TenantSettings) -> None:
+        """Every source follows these settings, or a run will see to it; says nothing of settings made since."""
         ...
 
     async def tenant(self, tenant: TenantId) -> TenantSettings:
@@ -72,6 +80,10 @@ class Catalogue(Protocol):
 
     async def chunk_with_embedding(self, tenant: TenantId, keys: Sequence[str]) -> Mapping[str, ChunkId]:
         """For each embedding key that a stored chunk has: one such chunk, the first by id."""
+        ...
+
+    async def set_embedding_keys(self, tenant: TenantId, keys: Mapping[ChunkId, str]) -> None:
+        """Give stored chunks these embedding keys; unknown chunks are passed over."""
         ...
 
     async def held_chunks(self, tenant: TenantId, ids: Sequence[ChunkId]) -> set[ChunkId]:

@@ -70,7 +70,33 @@ class VectorStore(Protocol):
 
         Raises:
             DimensionMismatch: the collections exist with another dimension.
+            SetupFailed: they exist with another model of the same dimension.
         """
+        ...
+
+    async def holds(self, *, model: str, dimension: int) -> bool:
+        """Whether the collections exist, and are of this embedding model."""
+        ...
+
+    async def successor(self, *, model: str, dimension: int) -> VectorStore:
+        """A store of another embedding model's points, as filled so far, that takes this one's place in `promote`.
+
+        What this store deletes is deleted there too; all else is the caller's to write. It is closed with this one.
+        """
+        ...
+
+    async def promote(self) -> None:
+        """Go on with the successor's points, in all collections at once, for good; the present ones are dropped.
+
+        No call may be under way. After a crash it is done for all collections, or for none.
+
+        Raises:
+            SetupFailed: there is no successor.
+        """
+        ...
+
+    async def drop_successor(self) -> None:
+        """Remove what was filled for another model and did not take this one's place, if anything was."""
         ...
 
     async def upsert(self, tenant: TenantId, collection: Collection, points: Sequence[Point]) -> None:
@@ -132,9 +158,19 @@ class VectorStore(Protocol):
         ...
 
     async def search_keyword(
-        self, tenant: TenantId, query: str, *, view: View, limit: int, min_score: float | None = None
+        self,
+        tenant: TenantId,
+        query: str,
+        *,
+        view: View,
+        limit: int,
+        min_score: float | None = None,
+        by_outline: bool = False,
     ) -> list[Hit]:
-        """BM25 over chunks, best first, ties by id; statistics are of the visible points alone. Only hits > 0."""
+        """BM25 over chunks, best first, ties by id; statistics are of the visible points alone. Only hits > 0.
+
+        With `by_outline` it reads `title` and `headings` of the payload, and the text only between equals of those.
+        """
         ...
 
     async def drop_tenant(self, tenant: TenantId) -> None: ...

@@ -33,7 +33,7 @@ class Health:
         *,
         catalogue: Catalogue,
         vectors: VectorStore,
-        models: str,
+        models: Callable[[], str],
         trouble: Callable[[], str | None] = lambda: None,
     ) -> None:
         """Build it.
@@ -64,7 +64,7 @@ class Health:
         )
         if not neo4j.ok and (trouble := self._trouble()):
             neo4j = PartHealth(ok=False, detail=f"Neo4j does not answer: {trouble}")
-        return {"neo4j": neo4j, "vectors": vectors, "models": PartHealth(ok=True, detail=self._models)}
+        return {"neo4j": neo4j, "vectors": vectors, "models": PartHealth(ok=True, detail=self._models())}
 
 
 async def _answers(question: Awaitable[object]) -> PartHealth:

@@ -29,6 +29,7 @@ class OperationKind(StrEnum):
     SEARCH = "search"
     REPAIR = "repair"
     COMPACT = "compact"
+    CHANGE_MODEL = "change-model"
 
 
 class OperationState(StrEnum):

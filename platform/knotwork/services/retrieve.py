@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from knotwork.domain.fusion import fuse_rankings
 from knotwork.domain.model import ChunkId, Passage
@@ -89,24 +90,40 @@ class HybridRetriever:
 class Retrieval:
     """Every mode that is wired, behind one call."""
 
-    def __init__(self, retrievers: Mapping[Mode, Retriever]) -> None:
-        self._retrievers = dict(retrievers)
+    def __init__(
+        self,
+        retrievers: Mapping[Mode, Retriever],
+        *,
+        steady: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    ) -> None:
+        """`steady` has the embedding model stay as it is: a question is not searched for with another's vectors."""
+        self._retrievers, self._steady = dict(retrievers), steady
 
     @property
     def modes(self) -> tuple[Mode, ...]:
         """The modes that answer."""
         return tuple(mode for mode in Mode if mode in self._retrievers)
 
-    async def query(self, reader: Reader, query: str, mode: Mode, options: RetrieveOptions) -> RetrievalResult:
-        """The best passages in one mode.
+    def require(self, mode: Mode) -> Retriever:
+        """What answers in this mode.
 
         Raises:
             ModeNotConfigured: the mode is not wired; never another mode in its place.
-            InvalidInput, StoreUnavailable: as `Retriever.retrieve`.
         """
         retriever = self._retrievers.get(mode)
         if retriever is None:
             raise ModeNotConfigured(mode, NEEDS.get(mode, "its parts are not configured"))
-        if isinstance(retriever, MeteredRetriever):
-            return await retriever.retrieve_with_usage(reader, query, options)
-        return RetrievalResult(tuple(await retriever.retrieve(reader, query, options)))
+        return retriever
+
+    async def query(self, reader: Reader, query: str, mode: Mode, options: RetrieveOptions) -> RetrievalResult:
+        """The best passages in one mode.
+
+        Raises:
+            ModeNotConfigured: the mode is not wired.
+            InvalidInput, StoreUnavailable: as `Retriever.retrieve`.
+        """
+        retriever = self.require(mode)
+        async with self._steady():
+            if isinstance(retriever, MeteredRetriever):
+                return await retriever.retrieve_with_usage(reader, query, options)
+            return RetrievalResult(tuple(await retriever.retrieve(reader, query, options)))

@@ -28,7 +28,17 @@ class MemoryCatalogue:
         self._tenants = database.tenants
 
     async def put_tenant(self, tenant: TenantId, settings: TenantSettings) -> None:
-        self._tenants[tenant].settings = settings
+        rows = self._tenants[tenant]
+        if rows.sources and rows.settings not in {None, settings}:
+            rows.settings_due = True
+        rows.settings = settings
+
+    async def settings_due(self) -> list[TenantId]:
+        return sorted(tenant for tenant, rows in self._tenants.items() if rows.settings_due)
+
+    async def settings_followed(self, tenant: TenantId, settings: TenantSettings) -> None:
+        if self._tenants[tenant].settings == settings:
+            self._tenants[tenant].settings_due = False
 
     async def tenant(self, tenant: TenantId) -> TenantSettings:
         settings = self._tenants[tenant].settings
@@ -89,6 +99,11 @@ class MemoryCatalogue:
             if row.chunk.embedding_key in keys:
                 found.setdefault(row.chunk.embedding_key, id_)
         return found
+
+    async def set_embedding_keys(self, tenant: TenantId, keys: Mapping[ChunkId, str]) -> None:
+        rows = self._tenants[tenant]
+        for id_ in keys.keys() & rows.chunks.keys():
+            rows.chunks[id_].chunk = replace(rows.chunks[id_].chunk, embedding_key=keys[id_])
 
     async def held_chunks(self, tenant: TenantId, ids: Sequence[ChunkId]) -> set[ChunkId]:
         rows = self._tenants[tenant]

@@ -42,8 +42,15 @@ class Neo4jCatalogue:
             "write/put_tenant",
             key=storage_key(tenant, TENANT_ID),
             tenant=tenant,
-            settings=json.dumps(asdict(settings), sort_keys=True),
+            settings=_settings_json(settings),
         )
+
+    async def settings_due(self) -> list[TenantId]:
+        return sorted(TenantId(row["tenant"]) for row in await self._session.rows("read/tenants_settings_due"))
+
+    async def settings_followed(self, tenant: TenantId, settings: TenantSettings) -> None:
+        key = storage_key(tenant, TENANT_ID)
+        await self._session.execute("write/clear_settings_due", key=key, settings=_settings_json(settings))
 
     async def tenant(self, tenant: TenantId) -> TenantSettings:
         rows = await self._session.rows("read/tenant", key=storage_key(tenant, TENANT_ID))
@@ -125,6 +132,10 @@ class Neo4jCatalogue:
         rows = await self._session.rows("read/chunks_with_embedding", tenant=tenant, keys=sorted(set(keys)))
         return {row["embedding_key"]: ChunkId(row["chunk_id"]) for row in rows}
 
+    async def set_embedding_keys(self, tenant: TenantId, keys: Mapping[ChunkId, str]) -> None:
+        rows = [{"key": storage_key(tenant, id_), "embedding_key": key} for id_, key in keys.items()]
+        await self._session.execute("write/set_embedding_keys", rows=sorted(rows, key=itemgetter("key")))
+
     async def held_chunks(self, tenant: TenantId, ids: Sequence[ChunkId]) -> set[ChunkId]:
         id_of = {storage_key(tenant, id_): id_ for id_ in ids}
         rows = await self._session.rows("read/held_chunks", keys=sorted(id_of))
@@ -149,6 +160,10 @@ class Neo4jCatalogue:
             )
             for row in rows
         ]
+
+
+def _settings_json(settings: TenantSettings) -> str:
+    return json.dumps(asdict(settings), sort_keys=True)
 
 
 def source_key(tenant: TenantId, ref: SourceRef) -> str:

@@ -1,4 +1,4 @@
-"""The folder of the embedded vector store: its owner's lock, and a pointer file to each collection's live shard."""
+"""The folder of the embedded vector store: its owner's lock, and a pointer file to each collection's shard."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Literal, TypeAlias
 
 from knotwork.errors import SetupFailed, StoreUnavailable
 from knotwork.ports.vector_store import Collection
@@ -18,11 +18,14 @@ from knotwork.ports.vector_store import Collection
 ROOM_BYTES = 128 * 2**20  # kept free: Edge writes through mapped files, and a full disk kills the process that does
 _TURN = "~"
 DISK_BLOCK = 512  # the unit of st_blocks
+_POINTERS = "shards.json"
+
+Role: TypeAlias = Literal["live", "next"]  # what answers, and what is being filled to take its place
 
 
 @dataclass(frozen=True, slots=True)
-class LiveShard:
-    """What a collection's pointer file says: the shard's folder, and the embedding model whose vectors it holds."""
+class Pointer:
+    """Where a collection is: the shard's folder, and the embedding model whose vectors it holds."""
 
     folder: str
     model: str
@@ -30,7 +33,10 @@ class LiveShard:
 
 
 class EdgeFolder:
-    """`<collection>.live` points at `<physical name>/`; `lock` is held by the process that owns the shards."""
+    """`shards.json` points at `<physical name>/` for each collection; `lock` is held by the process that owns them.
+
+    One file holds all pointers, so that a change of model moves every collection at once.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -67,23 +73,31 @@ class EdgeFolder:
     def shard_path(self, folder: str) -> Path:
         return self._path / folder
 
-    def live(self, collection: Collection) -> LiveShard | None:
-        """The collection's live shard; None before its first."""
-        with suppress(FileNotFoundError):
-            return LiveShard(**json.loads(self._pointer(collection).read_text(encoding="utf-8")))
-        return None
+    def pointers(self, role: Role = "live") -> dict[Collection, Pointer]:
+        """The shards in this role."""
+        return {Collection(name): Pointer(**values) for name, values in self._read().get(role, {}).items()}
 
-    def set_live(self, collection: Collection, shard: LiveShard) -> None:
-        """Point the collection at this shard: after a crash the pointer is the old one or the new one, whole."""
-        pointer = self._pointer(collection)
-        draft = pointer.with_suffix(".draft")
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump(asdict(shard), file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(pointer)
-        with _directory(self._path) as descriptor:
-            os.fsync(descriptor)
+    def point(self, pointers: Mapping[Collection, Pointer], role: Role = "live") -> None:
+        """Point these collections at these shards, leave others: after a crash it is done for all of them, or none."""
+        stored = self._read()
+        stored.setdefault(role, {}).update({name.value: asdict(pointer) for name, pointer in pointers.items()})
+        self._write(stored)
+
+    def promote(self) -> None:
+        """What is next becomes live: after a crash it is done for all collections, or none."""
+        stored = self._read()
+        self._write({"live": stored["next"]})
+
+    def forget_next(self) -> None:
+        """Point at nothing that is being filled."""
+        self._write({"live": self._read().get("live", {})})
+
+    def remove_unnamed(self) -> None:
+        """Remove shards that no pointer names."""
+        named = {pointer["folder"] for role in self._read().values() for pointer in role.values()}
+        for path in self._path.iterdir():
+            if path.is_dir() and path.name not in named:
+                shutil.rmtree(path)
 
     def require_room(self) -> None:
         """See that the disk has room for more points.
@@ -102,8 +116,22 @@ class EdgeFolder:
         """What all files of the folder take on the disk; Edge makes them large, and fills them by and by."""
         return sum(path.stat().st_blocks * DISK_BLOCK for path in self._path.rglob("*") if path.is_file())
 
-    def _pointer(self, collection: Collection) -> Path:
-        return self._path / f"{collection.value}.live"
+    def _read(self) -> dict[str, dict[str, dict[str, Any]]]:
+        try:
+            return json.loads((self._path / _POINTERS).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+
+    def _write(self, stored: Mapping[str, Mapping[str, object]]) -> None:
+        pointers = self._path / _POINTERS
+        draft = pointers.with_suffix(".draft")
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(stored, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(pointers)
+        with _directory(self._path) as descriptor:
+            os.fsync(descriptor)
 
 
 def other_folder(folder: str) -> str:

@@ -14,9 +14,9 @@ from knotwork.adapters.qdrant.mapping import (
     InNumbers,
     as_vector,
     point_key,
+    point_terms,
     to_payload,
 )
-from knotwork.domain.bm25 import document_terms
 from knotwork.domain.model import TenantId
 from knotwork.ports.vector_store import Point
 
@@ -30,7 +30,7 @@ def shard_config(dimension: int, *, keyword: bool) -> edge.EdgeConfig:
 
 def edge_point(tenant: TenantId, point: Point, *, collection: str, dimension: int) -> edge.Point:
     vectors: dict[str, edge.NamedVector] = {DENSE: as_vector(point.vector, collection=collection, dimension=dimension)}
-    if terms := document_terms(point.keyword_text or ""):
+    if terms := point_terms(point):
         vectors[BM25] = sparse_vector(terms)
     return edge.Point(point_key(tenant, point.id), vectors, to_payload(tenant, point.id, point.payload))
 

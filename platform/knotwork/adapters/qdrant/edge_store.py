@@ -11,7 +11,7 @@ from typing import cast
 
 import qdrant_edge as edge
 
-from knotwork.adapters.qdrant.edge_folder import EdgeFolder, LiveShard, other_folder
+from knotwork.adapters.qdrant.edge_folder import EdgeFolder, Pointer, Role, other_folder
 from knotwork.adapters.qdrant.edge_requests import edge_filter, edge_point, range_index, shard_config, sparse_vector
 from knotwork.adapters.qdrant.edge_shard import OwnedShard
 from knotwork.adapters.qdrant.mapping import (
@@ -33,7 +33,7 @@ from knotwork.adapters.qdrant.mapping import (
     stray_id,
 )
 from knotwork.adapters.qdrant.ranking import Complete, Search, best, threshold
-from knotwork.domain.bm25 import query_terms
+from knotwork.domain.bm25 import outline_query_terms, query_terms
 from knotwork.domain.model import TenantId, Vector
 from knotwork.errors import DimensionMismatch, SetupFailed
 from knotwork.ports.compaction import Compacted
@@ -49,8 +49,11 @@ class EdgeVectorStore:
     exhaustive, which is exact, until a child process has built an index beside the live files.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = EdgeFolder(folder)
+    def __init__(self, folder: Path | EdgeFolder, role: Role = "live") -> None:
+        """`role` other than live is for the store that `successor` gives, in the folder of this one."""
+        self._folder = folder if isinstance(folder, EdgeFolder) else EdgeFolder(folder)
+        self._role: Role = role
+        self._successor: EdgeVectorStore | None = None
         self._shards: dict[Collection, OwnedShard] = {}
         self._dimension = 0
         self._model = ""
@@ -72,10 +75,44 @@ class EdgeVectorStore:
             DimensionMismatch: the folder holds vectors of another dimension.
             SetupFailed: the folder holds vectors of another model of the same dimension.
         """
-        for collection in Collection:
-            self._check(collection, model, dimension)
+        for collection, pointer in self._folder.pointers(self._role).items():
+            _check(collection, pointer, model, dimension)
         self._model, self._dimension = model, dimension
-        await asyncio.gather(*(self._open(collection) for collection in Collection if collection not in self._shards))
+        for collection in Collection:  # one after the other: each may write the one file of pointers
+            if collection not in self._shards:
+                await self._open(collection)
+
+    async def holds(self, *, model: str, dimension: int) -> bool:
+        pointers = self._folder.pointers()
+        return bool(pointers) and all((one.model, one.dimension) == (model, dimension) for one in pointers.values())
+
+    async def successor(self, *, model: str, dimension: int) -> EdgeVectorStore:
+        if self._successor is None:
+            begun = self._folder.pointers("next").values()
+            if any((one.model, one.dimension) != (model, dimension) for one in begun):
+                await self.drop_successor()
+            successor = EdgeVectorStore(self._folder, "next")
+            await successor.prepare(model=model, dimension=dimension)
+            self._successor = successor
+        return self._successor
+
+    async def promote(self) -> None:
+        successor, self._successor = self._successor, None
+        if successor is None:
+            raise SetupFailed("there is no successor; call successor() and fill it first")
+        await successor.flush()
+        await asyncio.to_thread(self._folder.promote)
+        former = self._take_over(successor)
+        for shard in former:
+            await shard.close()
+        await asyncio.to_thread(self._folder.remove_unnamed)
+
+    async def drop_successor(self) -> None:
+        if self._successor is not None:
+            await self._successor.close_shards()
+            self._successor = None
+        await asyncio.to_thread(self._folder.forget_next)
+        await asyncio.to_thread(self._folder.remove_unnamed)
 
     async def upsert(self, tenant: TenantId, collection: Collection, points: Sequence[Point]) -> None:
         shard = self._shard(collection)
@@ -108,6 +145,8 @@ class EdgeVectorStore:
         if ids:
             operation = edge.UpdateOperation.delete_points([point_key(tenant, id_) for id_ in ids])
             await self._shard(collection).write("delete", lambda engine: engine.update(operation))
+            if self._successor:
+                await self._successor.delete(tenant, collection, ids)
 
     async def fetch(
         self, tenant: TenantId, collection: Collection, ids: Sequence[str], *, view: View, with_vectors: bool = False
@@ -185,9 +224,16 @@ class EdgeVectorStore:
         return await best(search, complete, limit=limit, min_score=min_score, bound=1.0)
 
     async def search_keyword(
-        self, tenant: TenantId, query: str, *, view: View, limit: int, min_score: float | None = None
+        self,
+        tenant: TenantId,
+        query: str,
+        *,
+        view: View,
+        limit: int,
+        min_score: float | None = None,
+        by_outline: bool = False,
     ) -> list[Hit]:
-        terms = query_terms(query)
+        terms = outline_query_terms(query) if by_outline else query_terms(query)
         if not terms:
             return []
         nearest = edge.Query.Nearest(sparse_vector(terms), using=BM25)
@@ -201,19 +247,19 @@ class EdgeVectorStore:
         operation = edge.UpdateOperation.delete_points_by_filter(edge_filter(conditions(tenant, View())))
         for shard in self._shards.values():
             await shard.write("drop_tenant", lambda engine: engine.update(operation))
+        if self._successor:
+            await self._successor.drop_tenant(tenant)
 
     async def compact(self) -> Compacted:
         """See `Compactable`: one collection after the other; queries go on, writes to that collection wait."""
         before = await asyncio.to_thread(self._folder.size_bytes)
         for collection, shard in self._shards.items():
-            live = self._folder.live(collection)
-            if live is None:
-                continue
+            live = self._folder.pointers()[collection]
             folder = other_folder(live.folder)
             await shard.rewrite(
                 lambda folder=folder, collection=collection: self._create(collection, folder),
-                lambda folder=folder, collection=collection, live=live: self._folder.set_live(
-                    collection, replace(live, folder=folder)
+                lambda folder=folder, collection=collection, live=live: self._folder.point(
+                    {collection: replace(live, folder=folder)}
                 ),
             )
             await asyncio.to_thread(shutil.rmtree, self._folder.shard_path(live.folder))
@@ -227,10 +273,22 @@ class EdgeVectorStore:
 
     async def close(self) -> None:
         """Flush, close the shards and give the folder back."""
+        if self._successor is not None:
+            await self._successor.close_shards()
+        await self.close_shards()
+        self._folder.unlock()
+
+    async def close_shards(self) -> None:
+        """Flush and close the shards, keep the folder."""
         for shard in self._shards.values():
             await shard.close()
         self._shards.clear()
-        self._folder.unlock()
+
+    def _take_over(self, other: EdgeVectorStore) -> list[OwnedShard]:
+        """Go on with the shards of another store; those of this one until now."""
+        former = [*self._shards.values()]
+        self._shards, self._model, self._dimension = other._shards, other._model, other._dimension
+        return former
 
     async def _open(self, collection: Collection) -> None:
         shard = OwnedShard(collection.value)
@@ -242,26 +300,17 @@ class EdgeVectorStore:
             self._next_flush = None  # who comes from now on may have written too late for this one
             await asyncio.gather(*(shard.flush() for shard in self._shards.values()))
 
-    def _check(self, collection: Collection, model: str, dimension: int) -> None:
-        live = self._folder.live(collection)
-        if live is None:
-            return
-        if live.dimension != dimension:
-            raise DimensionMismatch(collection=collection.value, stored=live.dimension, configured=dimension)
-        if live.model != model:
-            raise other_model(collection.value, live.model, model)
-
     def _load(self, collection: Collection) -> edge.EdgeShard:
-        """On the shard's thread: open the live shard, or make the first one."""
-        live = self._folder.live(collection)
-        if live is not None:
+        """On the shard's thread: open the shard, or make the first one."""
+        pointer = self._folder.pointers(self._role).get(collection)
+        if pointer is not None:
             # A crash in the middle of compacting leaves the copy it left behind, or did not come to use.
-            shutil.rmtree(self._folder.shard_path(other_folder(live.folder)), ignore_errors=True)
-            return edge.EdgeShard.load(str(self._folder.shard_path(live.folder)))
+            shutil.rmtree(self._folder.shard_path(other_folder(pointer.folder)), ignore_errors=True)
+            return edge.EdgeShard.load(str(self._folder.shard_path(pointer.folder)))
         folder = physical_name(collection, self._model, self._dimension)
         shard = self._create(collection, folder)
         shard.flush()
-        self._folder.set_live(collection, LiveShard(folder, self._model, self._dimension))
+        self._folder.point({collection: Pointer(folder, self._model, self._dimension)}, self._role)
         return shard
 
     def _create(self, collection: Collection, folder: str) -> edge.EdgeShard:
@@ -329,6 +378,13 @@ class EdgeVectorStore:
             return {point.id: point.payload for point in await self.fetch(tenant, collection, ids, view=view)}
 
         return complete
+
+
+def _check(collection: Collection, pointer: Pointer, model: str, dimension: int) -> None:
+    if pointer.dimension != dimension:
+        raise DimensionMismatch(collection=collection.value, stored=pointer.dimension, configured=dimension)
+    if pointer.model != model:
+        raise other_model(collection.value, pointer.model, model)
 
 
 def _stored(record: edge.Record) -> StoredPoint:

@@ -18,11 +18,12 @@ from hashlib import blake2b
 from typing import TypeAlias, cast
 from uuid import UUID
 
+from knotwork.domain.bm25 import document_terms
 from knotwork.domain.filters import AnyOf, Between, Scalar
 from knotwork.domain.ids import point_id
 from knotwork.domain.model import TenantId, Vector
 from knotwork.errors import DimensionMismatch, InvalidInput, SetupFailed
-from knotwork.ports.vector_store import Collection, View
+from knotwork.ports.vector_store import Collection, Point, View
 
 DENSE = "dense"
 BM25 = "bm25"
@@ -82,8 +83,8 @@ def other_model(collection: str, stored: str, configured: str) -> SetupFailed:
     """The refusal to mix the vectors of two embedding models."""
     return SetupFailed(
         f"collection {collection!r} was filled by the embedding model {stored!r}, configured is {configured!r}; "
-        "configure the model that filled it, or start with an empty store (KNOTWORK_HOME, KNOTWORK_QDRANT_URL) and "
-        "ingest again"
+        "configure the model that filled it, and name this one in KNOTWORK_NEXT_EMBEDDING_* to change over, or start "
+        "with an empty store (KNOTWORK_HOME, KNOTWORK_QDRANT_URL) and ingest again"
     )
 
 
@@ -131,6 +132,14 @@ def from_payload(payload: Mapping[str, object] | None) -> tuple[str, dict[str, o
     """The public id and the caller's payload."""
     stored = payload or {}
     return str(stored["id"]), {key: value for key, value in stored.items() if key not in _OURS}
+
+
+def point_terms(point: Point) -> dict[int, float]:
+    """The terms that keyword search knows a point by: of its text, and of its title and headings for themselves."""
+    if point.keyword_text is None:
+        return {}
+    headings = cast("Sequence[str]", point.payload.get("headings") or ())
+    return document_terms(point.keyword_text, "\n".join([str(point.payload.get("title") or ""), *headings]))
 
 
 def conditions(tenant: TenantId, view: View) -> list[Condition]:

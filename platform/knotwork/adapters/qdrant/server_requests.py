@@ -16,9 +16,9 @@ from knotwork.adapters.qdrant.mapping import (
     InNumbers,
     as_vector,
     point_key,
+    point_terms,
     to_payload,
 )
-from knotwork.domain.bm25 import document_terms
 from knotwork.domain.model import TenantId
 from knotwork.ports.vector_store import Point
 
@@ -31,7 +31,7 @@ _TERM_BYTES = 36  # an index and a weight; two characters of text make a term, a
 
 def server_point(tenant: TenantId, point: Point, *, collection: str, dimension: int) -> models.PointStruct:
     vectors: dict[str, models.Vector] = {DENSE: as_vector(point.vector, collection=collection, dimension=dimension)}
-    if terms := document_terms(point.keyword_text or ""):
+    if terms := point_terms(point):
         vectors[BM25] = sparse_vector(terms)
     return models.PointStruct(
         id=point_key(tenant, point.id), vector=vectors, payload=to_payload(tenant, point.id, point.payload)

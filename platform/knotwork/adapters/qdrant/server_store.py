@@ -40,7 +40,7 @@ from knotwork.adapters.qdrant.server_requests import (
     server_point,
     sparse_vector,
 )
-from knotwork.domain.bm25 import query_terms
+from knotwork.domain.bm25 import outline_query_terms, query_terms
 from knotwork.domain.model import TenantId, Vector
 from knotwork.errors import DimensionMismatch, SetupFailed
 from knotwork.ports.vector_store import Collection, Hit, Point, StoredPoint, View
@@ -61,6 +61,8 @@ class ServerVectorStore:
         self._client = client
         self._prefix = prefix
         self._dimension = 0
+        self._names: dict[Collection, str] = {}  # aliases, or the collections that they are to name once promoted
+        self._successor: ServerVectorStore | None = None
         self._indexed: dict[Collection, set[str]] = {collection: set() for collection in Collection}
         self._sizes: dict[Collection, tuple[float, int]] = {}
 
@@ -83,7 +85,52 @@ class ServerVectorStore:
             if await self._live(collection) is None:
                 await self._point_alias(collection, physical)
             await self._check(collection, model, dimension)  # another process may have been quicker, with another model
+        self._names = {collection: self._prefix + collection.value for collection in Collection}
         self._dimension = dimension
+
+    async def holds(self, *, model: str, dimension: int) -> bool:
+        live = [await self._live(collection) for collection in Collection]
+        return live == [self._prefix + physical_name(collection, model, dimension) for collection in Collection]
+
+    async def successor(self, *, model: str, dimension: int) -> ServerVectorStore:
+        if self._successor is None:
+            successor = ServerVectorStore(self._client, prefix=self._prefix)
+            await successor.begin(model, dimension)
+            self._successor = successor
+        return self._successor
+
+    async def begin(self, model: str, dimension: int) -> None:
+        """Create the collections of this model without making them live, or go on with those that were begun."""
+        self._names = {name: self._prefix + physical_name(name, model, dimension) for name in Collection}
+        for collection, physical in self._names.items():
+            await self._create(collection, physical, dimension)
+        self._dimension = dimension
+
+    async def promote(self) -> None:
+        successor, self._successor = self._successor, None
+        if successor is None:
+            raise SetupFailed("there is no successor; call successor() and fill it first")
+        operations: list[models.DeleteAliasOperation | models.CreateAliasOperation] = []
+        for collection, physical in successor._names.items():  # noqa: SLF001 - of this class
+            alias = self._alias(collection)
+            operations += [
+                models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias)),
+                models.CreateAliasOperation(
+                    create_alias=models.CreateAlias(collection_name=physical, alias_name=alias)
+                ),
+            ]
+        await attempt("alias", lambda: self._client.update_collection_aliases(operations))
+        self._dimension, self._indexed = successor._dimension, successor._indexed  # noqa: SLF001 - of this class
+        self._sizes.clear()
+        await self.drop_successor()
+
+    async def drop_successor(self) -> None:
+        self._successor = None
+        live = {await self._live(collection) for collection in Collection}
+        ours = tuple(f"{self._prefix}{collection.value}__" for collection in Collection)
+        for one in (await attempt("collections", self._client.get_collections)).collections:
+            if one.name.startswith(ours) and one.name not in live:
+                await attempt("drop", lambda one=one: self._client.delete_collection(one.name))
 
     async def upsert(self, tenant: TenantId, collection: Collection, points: Sequence[Point]) -> None:
         for batch in batches(points, point_bytes):
@@ -117,6 +164,8 @@ class ServerVectorStore:
         for start in range(0, len(ids), BATCH_ITEMS):
             keys = models.PointIdsList(points=[point_key(tenant, id_) for id_ in ids[start : start + BATCH_ITEMS]])
             await attempt("delete", lambda keys=keys: self._client.delete(self._alias(collection), keys, wait=True))
+        if self._successor:
+            await self._successor.delete(tenant, collection, ids)
 
     async def fetch(
         self, tenant: TenantId, collection: Collection, ids: Sequence[str], *, view: View, with_vectors: bool = False
@@ -179,9 +228,16 @@ class ServerVectorStore:
         return await best(search, complete, limit=limit, min_score=min_score, bound=1.0)
 
     async def search_keyword(
-        self, tenant: TenantId, query: str, *, view: View, limit: int, min_score: float | None = None
+        self,
+        tenant: TenantId,
+        query: str,
+        *,
+        view: View,
+        limit: int,
+        min_score: float | None = None,
+        by_outline: bool = False,
     ) -> list[Hit]:
-        terms = query_terms(query)
+        terms = outline_query_terms(query) if by_outline else query_terms(query)
         if not terms:
             return []
         visible = await self._filter(tenant, Collection.CHUNKS, view)
@@ -198,6 +254,8 @@ class ServerVectorStore:
                 "drop_tenant",
                 lambda collection=collection: self._client.delete(self._alias(collection), selector, wait=True),
             )
+        if self._successor:
+            await self._successor.drop_tenant(tenant)
 
     async def flush(self) -> None:
         """Nothing to do: a server answers a write after its own log has it."""
@@ -206,9 +264,9 @@ class ServerVectorStore:
         await self._client.close()
 
     def _alias(self, collection: Collection) -> str:
-        if not self._dimension:
+        if not self._names:
             raise SetupFailed("the vector store has no collections yet; call prepare() first")
-        return self._prefix + collection.value
+        return self._names[collection]
 
     async def _live(self, collection: Collection) -> str | None:
         """The physical collection that the alias names."""

@@ -1,0 +1,219 @@
+"""Change of the embedding model: all is embedded anew beside the present points, which answer until the switch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
+
+import structlog
+
+from knotwork.domain.inputs import embedding_key, embedding_text, entity_text, relationship_text
+from knotwork.domain.model import Chunk, ChunkId, EntityId, RelationshipId, SourceRef, TenantId
+from knotwork.errors import MaintenanceUnderWay, PlatformError
+from knotwork.ports.catalogue import Catalogue
+from knotwork.ports.models import Embedder
+from knotwork.ports.vector_store import Collection, Point, StoredPoint, VectorStore, View
+from knotwork.services.model_in_use import EmbedderInUse
+from knotwork.services.points import keyword_text
+
+log = structlog.get_logger()
+
+PAGE = 256  # points compared, embedded and written together: bounds memory, and what a stop repeats
+RETRY_S = 10.0  # until a store or model that did not answer is asked again
+FILLED = (Collection.CHUNKS, Collection.ENTITIES, Collection.RELATIONSHIPS)
+ROUNDS = 5  # times the points are gone through while requests are carried out; what is left is done while they wait
+
+
+class HoldAll(Protocol):
+    """No run under way and no request recorded inside the block."""
+
+    def __call__(self) -> AbstractAsyncContextManager[None]: ...
+
+
+class Alone(Protocol):
+    """No operation on the stores under way inside the block; MaintenanceUnderWay when there is one."""
+
+    def __call__(self) -> AbstractContextManager[None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeProgress:
+    """How far the change to a model has come; `total` grows with what is put meanwhile."""
+
+    model: str
+    done: int
+    total: int
+
+
+class ModelChange:
+    """Fills the successor of the vector store with the next model's vectors and puts both in place, at once.
+
+    What is stored decides what is left to do, so that a stopped change goes on where it was: a point that the
+    successor holds as it should be is not embedded again.
+    """
+
+    def __init__(
+        self,
+        *,
+        catalogue: Catalogue,
+        vectors: VectorStore,
+        in_use: EmbedderInUse,
+        following: Embedder,
+        hold_all: HoldAll,
+        alone: Alone,
+    ) -> None:
+        self._catalogue, self._vectors = catalogue, vectors
+        self._in_use, self._next = in_use, following
+        self._hold_all, self._alone = hold_all, alone
+        self.progress: ChangeProgress | None = None  # None: not under way
+
+    async def run(self) -> None:
+        """Carry the change to its end, however often a store or the model does not answer."""
+        while True:
+            try:
+                if self._in_use.id != self._next.id:
+                    await self._change()
+                await self._mark_chunks()
+            except PlatformError as error:
+                log.warning("model_change_waits", code=error.code, reason=str(error), retry_s=RETRY_S)
+                await asyncio.sleep(RETRY_S)
+            else:
+                self.progress = None
+                return
+
+    async def _change(self) -> None:
+        successor = await self._vectors.successor(model=self._next.id, dimension=self._next.dimension)
+        log.info("model_change_begun", model=self._in_use.id, next=self._next.id)
+        for _ in range(ROUNDS):  # while requests go on: each round finds what the one before could not know of
+            if not await self._fill(successor):
+                break
+        while True:
+            try:
+                with self._alone():
+                    async with self._hold_all():
+                        await self._fill(successor)
+                        await successor.flush()
+                        async with self._in_use.change(self._next):
+                            await self._vectors.promote()
+            except MaintenanceUnderWay:
+                await asyncio.sleep(1.0)
+            else:
+                log.info("model_changed", model=self._next.id)
+                return
+
+    async def _fill(self, successor: VectorStore) -> int:
+        """Bring the successor's points to what the present ones say; how many had to be written or removed."""
+        tenants = await self._catalogue.tenants()
+        total = sum([await self._vectors.count(each, name, view=View()) for each in tenants for name in FILLED])
+        self.progress = ChangeProgress(self._next.id, 0, total)
+        changed = 0
+        for tenant in tenants:
+            for collection in FILLED:
+                changed += await self._fill_collection(successor, tenant, collection)
+                changed += await self._remove_extra(successor, tenant, collection)
+        return changed
+
+    async def _fill_collection(self, successor: VectorStore, tenant: TenantId, collection: Collection) -> int:
+        changed, after = 0, None
+        while True:
+            page, after = await self._vectors.scroll(tenant, collection, view=View(), after=after, limit=PAGE)
+            wanted = [self._wanted(collection, point) for point in page]
+            there = {
+                point.id: point
+                for point in await successor.fetch(
+                    tenant, collection, [point.id for point in page], view=View(), with_vectors=True
+                )
+            }
+            due = [one for one in wanted if not _is_there(one, there.get(one.point.id))]
+            if due:
+                await successor.upsert(tenant, collection, await self._with_vectors(due, there))
+                changed += len(due)
+            if self.progress:
+                self.progress = replace(self.progress, done=self.progress.done + len(page))
+            if after is None:
+                return changed
+
+    async def _with_vectors(self, due: Sequence[_Wanted], there: Mapping[str, StoredPoint]) -> list[Point]:
+        """The points, with the vectors that the successor has under the same key, and new ones for the rest."""
+        points = [_reused(one, there.get(one.point.id)) for one in due]
+        missing = [at for at, point in enumerate(points) if point is None]
+        vectors = (await self._next.embed([due[at].text for at in missing])).vectors if missing else []
+        for at, vector in zip(missing, vectors, strict=True):
+            points[at] = replace(due[at].point, vector=vector)
+        return [point for point in points if point is not None]
+
+    async def _remove_extra(self, successor: VectorStore, tenant: TenantId, collection: Collection) -> int:
+        removed, after = 0, None
+        while True:
+            page, after = await successor.scroll(tenant, collection, view=View(), after=after, limit=PAGE)
+            ids = [point.id for point in page]
+            present = {point.id for point in await self._vectors.fetch(tenant, collection, ids, view=View())}
+            if extra := [id_ for id_ in ids if id_ not in present]:
+                await successor.delete(tenant, collection, extra)
+                removed += len(extra)
+            if after is None:
+                return removed
+
+    async def _mark_chunks(self) -> None:
+        """Note the new embedding keys in the catalogue: the chunks are up to date under the new model."""
+        for tenant in await self._catalogue.tenants():
+            after = None
+            while True:
+                page, after = await self._vectors.scroll(
+                    tenant, Collection.CHUNKS, view=View(), after=after, limit=PAGE
+                )
+                keys = {ChunkId(point.id): str(point.payload["embedding_key"]) for point in page}
+                await self._catalogue.set_embedding_keys(tenant, keys)
+                if after is None:
+                    break
+
+    def _wanted(self, collection: Collection, point: StoredPoint) -> _Wanted:
+        """A point as the next model's collection should hold it, but for the vector."""
+        if collection is Collection.CHUNKS:
+            chunk = _chunk_of(point)
+            payload = {**point.payload, "embedding_key": embedding_key(self._next.id, chunk)}
+            return _Wanted(embedding_text(chunk), Point(point.id, (), payload, keyword_text(chunk)))
+        is_entity = collection is Collection.ENTITIES
+        text = entity_text(EntityId(point.id)) if is_entity else relationship_text(RelationshipId(point.id))
+        return _Wanted(text, Point(point.id, (), point.payload))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A point without its vector, and what the embedder reads of it."""
+
+    text: str
+    point: Point
+
+
+def _is_there(wanted: _Wanted, stored: StoredPoint | None) -> bool:
+    return stored is not None and stored.payload == wanted.point.payload
+
+
+def _reused(wanted: _Wanted, there: StoredPoint | None) -> Point | None:
+    """The point with the vector that the successor has of the same text; None: it has none."""
+    if there is None or there.vector is None:
+        return None
+    if there.payload.get("embedding_key") != wanted.point.payload.get("embedding_key"):
+        return None
+    return replace(wanted.point, vector=there.vector)
+
+
+def _chunk_of(point: StoredPoint) -> Chunk:
+    """The chunk that a point was made of, as far as models and keyword search see it."""
+    values = cast("Mapping[str, Any]", point.payload)
+    return Chunk(
+        id=ChunkId(point.id),
+        source=SourceRef(values["source_type"], values["source_id"]),
+        index=values["index"],
+        text=values["text"],
+        content_hash=values["content_hash"],
+        title=values["title"],
+        headings=tuple(values["headings"]),
+        start=values["start"],
+        end=values["end"],
+        page=values.get("page"),
+    )

@@ -1,0 +1,144 @@
+"""A vector store's successor: filled beside it, seen by nobody, then in its place at once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from qdrant_client import AsyncQdrantClient
+
+from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
+from knotwork.adapters.qdrant.server_store import ServerVectorStore
+from knotwork.domain.model import EVERYONE, TenantId
+from knotwork.errors import DimensionMismatch, SetupFailed
+from knotwork.ports.vector_store import Collection, Point, VectorStore, View
+
+ACME, BETA = TenantId("acme"), TenantId("beta")
+CHUNKS, ENTITIES = Collection.CHUNKS, Collection.ENTITIES
+ALL = View()
+OLD, NEW = "old-model@1", "new-model@1"
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
+    pytest.mark.filterwarnings("ignore:Local mode performs exact"),
+]
+
+
+def point(id_: str, *vector: float) -> Point:
+    return Point(id_, vector, {"subjects": [EVERYONE], "text": id_}, id_)
+
+
+def entity(id_: str, *vector: float) -> Point:
+    return Point(id_, vector, {"subjects": [EVERYONE]})
+
+
+async def edge(folder: Path, model: str = OLD, dimension: int = 2) -> EdgeVectorStore:
+    store = EdgeVectorStore(folder)
+    await store.open()
+    await store.prepare(model=model, dimension=dimension)
+    return store
+
+
+def shards(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.is_dir()]
+
+
+@pytest_asyncio.fixture(params=["edge", "server in local mode"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[VectorStore]:
+    if request.param == "edge":
+        made: VectorStore = await edge(tmp_path)
+    else:
+        made = ServerVectorStore(AsyncQdrantClient(":memory:"))
+        await made.prepare(model=OLD, dimension=2)
+    await made.upsert(ACME, CHUNKS, [point("a", 1, 0), point("b", 0, 1)])
+    await made.upsert(ACME, ENTITIES, [entity("e", 1, 0)])
+    yield made
+    await made.close()
+
+
+async def test_a_successor_is_seen_by_no_search_until_it_is_promoted(store: VectorStore) -> None:
+    successor = await store.successor(model=NEW, dimension=3)
+    await successor.upsert(ACME, CHUNKS, [point("a", 0, 0, 1)])
+    assert await store.count(ACME, CHUNKS, view=ALL) == 2
+    assert [hit.id for hit in await store.search_dense(ACME, CHUNKS, [1, 0], view=ALL, limit=1)] == ["a"]
+    assert await store.holds(model=OLD, dimension=2)
+    assert not await store.holds(model=NEW, dimension=3)
+
+    await store.promote()
+    assert await store.holds(model=NEW, dimension=3)
+    assert not await store.holds(model=OLD, dimension=2)
+    assert [hit.score for hit in await store.search_dense(ACME, CHUNKS, [0, 0, 1], view=ALL, limit=5)] == [1.0]
+    assert [hit.id for hit in await store.search_keyword(ACME, "a", view=ALL, limit=5)] == ["a"]
+    assert await store.count(ACME, ENTITIES, view=ALL) == 0
+    with pytest.raises(DimensionMismatch, match=r"3 dimensions.* 2"):
+        await store.search_dense(ACME, CHUNKS, [1, 0], view=ALL, limit=1)
+
+
+async def test_a_promoted_store_takes_writes_and_another_successor(store: VectorStore) -> None:
+    await store.successor(model=NEW, dimension=3)
+    await store.promote()
+    await store.upsert(ACME, CHUNKS, [point("c", 0, 1, 0)])
+    third = await store.successor(model="third@1", dimension=2)
+    await third.upsert(ACME, CHUNKS, [point("c", 1, 0)])
+    await store.promote()
+    assert await store.holds(model="third@1", dimension=2)
+    assert await store.count(ACME, CHUNKS, view=ALL) == 1
+
+
+async def test_what_is_deleted_goes_from_the_successor_too(store: VectorStore) -> None:
+    successor = await store.successor(model=NEW, dimension=3)
+    await successor.upsert(ACME, CHUNKS, [point("a", 0, 0, 1), point("b", 0, 1, 0)])
+    await successor.upsert(BETA, ENTITIES, [entity("e", 0, 0, 1)])
+    await store.delete(ACME, CHUNKS, ["a"])
+    await store.drop_tenant(BETA)
+    assert await successor.count(ACME, CHUNKS, view=ALL) == 1
+    assert await successor.count(BETA, ENTITIES, view=ALL) == 0
+
+
+async def test_a_successor_that_is_dropped_leaves_nothing_to_promote(store: VectorStore) -> None:
+    successor = await store.successor(model=NEW, dimension=3)
+    await successor.upsert(ACME, CHUNKS, [point("a", 0, 0, 1)])
+    await store.drop_successor()
+    await store.drop_successor()
+    with pytest.raises(SetupFailed, match="successor"):
+        await store.promote()
+    assert await store.count(ACME, CHUNKS, view=ALL) == 2
+    again = await store.successor(model=NEW, dimension=3)
+    assert await again.count(ACME, CHUNKS, view=ALL) == 0
+
+
+async def test_a_successor_of_the_same_dimension_is_another_one(store: VectorStore) -> None:
+    successor = await store.successor(model=NEW, dimension=2)
+    await successor.upsert(ACME, CHUNKS, [point("a", 0, 1)])
+    assert [hit.score for hit in await store.search_dense(ACME, CHUNKS, [1, 0], view=ALL, limit=1)] == [1.0]
+
+
+async def test_edge_goes_on_filling_after_opening_again(tmp_path: Path) -> None:
+    store = await edge(tmp_path)
+    successor = await store.successor(model=NEW, dimension=3)
+    await successor.upsert(ACME, CHUNKS, [point("a", 0, 0, 1)])
+    await store.close()
+
+    store = await edge(tmp_path)
+    assert await (await store.successor(model=NEW, dimension=3)).count(ACME, CHUNKS, view=ALL) == 1
+    await store.promote()
+    await store.close()
+    assert sorted(name.partition("__")[0] for name in shards(tmp_path)) == sorted(Collection)
+
+    store = EdgeVectorStore(tmp_path)
+    await store.open()
+    with pytest.raises(DimensionMismatch, match=r"3 dimensions.* 2"):
+        await store.prepare(model=OLD, dimension=2)
+    await store.close()
+
+
+async def test_edge_begins_anew_when_another_model_is_to_follow(tmp_path: Path) -> None:
+    store = await edge(tmp_path)
+    await (await store.successor(model=NEW, dimension=3)).upsert(ACME, CHUNKS, [point("a", 0, 0, 1)])
+    await store.close()
+    store = await edge(tmp_path)
+    assert await (await store.successor(model="third@1", dimension=4)).count(ACME, CHUNKS, view=ALL) == 0
+    await store.close()
+    assert not [name for name in shards(tmp_path) if "new-model" in name]
