@@ -26,6 +26,18 @@ CALL () {
   MATCH (n:Audience {tenant: $tenant}) WHERE NOT $after < n.key < $until RETURN n
   UNION
   MATCH (n:Audience) WHERE $after < n.key < $until AND n.tenant <> $tenant RETURN n
+  UNION
+  MATCH (n:SkillGraph {tenant: $tenant}) WHERE n.name IS NOT NULL AND NOT $after < n.key < $until RETURN n
+  UNION
+  MATCH (n:SkillGraph) WHERE $after < n.key < $until AND n.tenant <> $tenant RETURN n
+  UNION
+  MATCH (n:Skill {tenant: $tenant}) WHERE n.graph IS NOT NULL AND NOT $after < n.key < $until RETURN n
+  UNION
+  MATCH (n:Skill) WHERE $after < n.key < $until AND n.tenant <> $tenant RETURN n
+  UNION
+  MATCH (n:SkillVersion {tenant: $tenant}) WHERE NOT $after < n.key < $until RETURN n
+  UNION
+  MATCH (n:SkillVersion) WHERE $after < n.key < $until AND n.tenant <> $tenant RETURN n
 }
 WITH n LIMIT $limit
 RETURN collect({key: n.key, label: labels(n)[0]}) AS rows

@@ -23,6 +23,12 @@ CALL () {
   MATCH (n:Audience) WHERE $after.Audience < n.key < $until RETURN n ORDER BY n.key LIMIT $limit
   UNION ALL
   MATCH (n:VectorSync) WHERE $after.VectorSync < n.key < $until RETURN n ORDER BY n.key LIMIT $limit
+  UNION ALL
+  MATCH (n:SkillGraph) WHERE $after.SkillGraph < n.key < $until RETURN n ORDER BY n.key LIMIT $limit
+  UNION ALL
+  MATCH (n:SkillVersion) WHERE $after.SkillVersion < n.key < $until RETURN n ORDER BY n.key LIMIT $limit
+  UNION ALL
+  MATCH (n:Skill) WHERE $after.Skill < n.key < $until RETURN n ORDER BY n.key LIMIT $limit
 }
 CALL (n) {
   MATCH (n)-[r]->()

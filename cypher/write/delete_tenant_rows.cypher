@@ -29,6 +29,10 @@ CALL () {
   UNION ALL
   MATCH (n:Skill {tenant: $tenant}) RETURN n
   UNION ALL
+  MATCH (n:SkillGraph {tenant: $tenant}) WHERE n.name IS NOT NULL RETURN n
+  UNION ALL
+  MATCH (n:SkillVersion {tenant: $tenant}) RETURN n
+  UNION ALL
   MATCH (n:Usage {tenant: $tenant}) RETURN n
 }
 WITH n LIMIT $limit

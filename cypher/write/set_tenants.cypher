@@ -15,5 +15,11 @@ CALL (row) {
   MATCH (n:Fact {key: row.key}) RETURN n
   UNION
   MATCH (n:Audience {key: row.key}) RETURN n
+  UNION
+  MATCH (n:SkillGraph {key: row.key}) RETURN n
+  UNION
+  MATCH (n:SkillVersion {key: row.key}) RETURN n
+  UNION
+  MATCH (n:Skill {key: row.key}) RETURN n
 }
 SET n.tenant = row.tenant

@@ -8,18 +8,25 @@ from dataclasses import dataclass
 import pytest
 
 from knotwork.adapters.memory.audit import MemoryAudit
-from knotwork.adapters.memory.catalogue import MemoryCatalogue
 from knotwork.adapters.memory.database import MemoryDatabase
-from knotwork.adapters.memory.graph_store import MemoryGraphStore
-from knotwork.adapters.memory.keys import MemoryKeyStore
-from knotwork.adapters.memory.ledger import MemoryLedger
 from knotwork.adapters.neo4j.audit import Neo4jAudit
 from knotwork.adapters.neo4j.embedded import Neo4jAddress
 from knotwork.domain.catalogue import AcceptedRun, Run, RunKind, TenantSettings
 from knotwork.domain.model import ChunkId, ParsedText, TenantId
 from knotwork.ports.audit import GraphAudit
 from knotwork.run_ids import new_run_id
-from support.stores import Stores, doc, failed, neo4j_session, neo4j_stores, new_tenant, put, says, source_of
+from support.stores import (
+    Stores,
+    doc,
+    failed,
+    memory_stores,
+    neo4j_session,
+    neo4j_stores,
+    new_tenant,
+    put,
+    says,
+    source_of,
+)
 
 TEXT = "Ada knows Bob"
 
@@ -96,10 +103,7 @@ class TestMemoryAudit(GraphAuditContract):
     @pytest.fixture
     def audited(self) -> Audited:
         database = MemoryDatabase()
-        stores = Stores(
-            MemoryCatalogue(database), MemoryGraphStore(database), MemoryLedger(database), MemoryKeyStore(database)
-        )
-        return Audited(stores, MemoryAudit(database))
+        return Audited(memory_stores(database), MemoryAudit(database))
 
 
 @pytest.mark.neo4j

@@ -39,10 +39,11 @@ IN_INDEX_ORDER = [
     "read/export_entities",
     "read/export_relationships",
     "read/sources",
+    "read/skill_graphs",
 ]
 SORTS = {"Sort", "PartialSort", "Top", "PartialTop"}
 # MERGE (c)-[m:MENTIONS]->(e) between nodes found by key is safe under their locks; these are the only types so merged.
-MERGED_BETWEEN_KEYS = {"MENTIONS", "ASSERTS", "HAS_CHUNK", "HAS_TEXT", "NEXT"}
+MERGED_BETWEEN_KEYS = {"MENTIONS", "ASSERTS", "HAS_CHUNK", "HAS_TEXT", "NEXT", "HAS_VERSION"}
 
 
 def header(name: str) -> dict[str, str]:

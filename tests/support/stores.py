@@ -12,12 +12,14 @@ from knotwork.adapters.memory.database import MemoryDatabase
 from knotwork.adapters.memory.graph_store import MemoryGraphStore
 from knotwork.adapters.memory.keys import MemoryKeyStore
 from knotwork.adapters.memory.ledger import MemoryLedger
+from knotwork.adapters.memory.skill_store import MemorySkillStore
 from knotwork.adapters.neo4j.catalogue import Neo4jCatalogue
 from knotwork.adapters.neo4j.embedded import Neo4jAddress
 from knotwork.adapters.neo4j.graph_store import Neo4jGraphStore
 from knotwork.adapters.neo4j.keys import Neo4jKeyStore
 from knotwork.adapters.neo4j.ledger import Neo4jLedger
 from knotwork.adapters.neo4j.session import Neo4jSession, open_driver
+from knotwork.adapters.neo4j.skill_store import Neo4jSkillStore
 from knotwork.domain.catalogue import Evidence, ExtractionState, StoredChunk
 from knotwork.domain.ids import chunk_id, content_hash
 from knotwork.domain.model import (
@@ -36,29 +38,41 @@ from knotwork.ports.catalogue import Catalogue, SourceWrite
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.keys import KeyStore
 from knotwork.ports.ledger import Ledger
+from knotwork.ports.skill_store import SkillStore
 
 Fact = tuple[str, str, str, str]  # from, type, to, description
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Four ports over one database."""
+    """The ports over one database."""
 
     catalogue: Catalogue
     graph: GraphStore
     ledger: Ledger
     keys: KeyStore
+    skills: SkillStore
 
 
-def memory_stores() -> Stores:
-    database = MemoryDatabase()
+def memory_stores(database: MemoryDatabase | None = None) -> Stores:
+    database = database or MemoryDatabase()
     return Stores(
-        MemoryCatalogue(database), MemoryGraphStore(database), MemoryLedger(database), MemoryKeyStore(database)
+        MemoryCatalogue(database),
+        MemoryGraphStore(database),
+        MemoryLedger(database),
+        MemoryKeyStore(database),
+        MemorySkillStore(database),
     )
 
 
 def neo4j_stores(session: Neo4jSession) -> Stores:
-    return Stores(Neo4jCatalogue(session), Neo4jGraphStore(session), Neo4jLedger(session), Neo4jKeyStore(session))
+    return Stores(
+        Neo4jCatalogue(session),
+        Neo4jGraphStore(session),
+        Neo4jLedger(session),
+        Neo4jKeyStore(session),
+        Neo4jSkillStore(session),
+    )
 
 
 @asynccontextmanager

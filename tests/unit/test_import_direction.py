@@ -17,7 +17,7 @@ ALLOWED = {
     "domain": {"errors"},
     "config": {"errors"},
     "ports": {"domain", "errors"},
-    "services": {"domain", "ports", "errors", "run_ids"},
+    "services": {"domain", "ports", "errors", "run_ids", "skills"},
     "skills": {"domain", "ports", "errors"},
     "adapters": {"domain", "ports", "errors", "run_ids", "config"},
     "bootstrap": {"domain", "ports", "services", "adapters", "config", "errors", "skills"},

@@ -15,7 +15,9 @@ from knotwork.api import (
     jobs,
     keys,
     operations,
+    paths,
     query,
+    skill_graphs,
     sources,
     tenants,
     upkeep,
@@ -58,6 +60,8 @@ def create_app(platform: Platform, *, operator_token: str) -> FastAPI:
     metrics = Metrics(lambda: platform.intake.counts)
     app.state.knotwork = State(platform, operator_token, metrics)
     for module in (sources, jobs, failures, upkeep, query, chunks, graph, tenants, exports, operations, keys, health):
+        app.include_router(module.router)
+    for module in (paths, skill_graphs):
         app.include_router(module.router)
     add_docs(app)
     add_handlers(app)

@@ -49,6 +49,12 @@ STATUS: Mapping[str, int] = {
     "import_differs": 500,
     "text_missing": 500,
     "written_meanwhile": 503,
+    "invalid_declaration": 422,
+    "invalid_skill_graph": 422,
+    "unknown_skill": 422,
+    "jump_refused": 422,
+    "predicate_failed": 422,
+    "scoring_failed": 502,
     "internal": 500,
     # of the transport
     "method_not_allowed": 405,

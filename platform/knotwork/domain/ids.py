@@ -38,6 +38,7 @@ RESERVED_LABELS = frozenset(
         "SkillGraph",
         "SkillVersion",
         "Source",
+        "SourceGuard",
         "SourceText",
         "Tenant",
         "Usage",
@@ -153,6 +154,11 @@ def key_tenant(key: str) -> TenantId | None:
     """The tenant that a storage key names; None when it is no such key."""
     match = _PART.match(key)
     return None if match is None else TenantId(match[1].replace(_JOINT * 2, _JOINT))
+
+
+def skill_row_id(graph: str, *parts: str) -> str:
+    """The id of a row of a skill graph: the graph itself, or with the hash, skill or place that it is about."""
+    return _join("skill-graph", graph, *parts)
 
 
 def point_id(tenant: TenantId, id_: str) -> str:

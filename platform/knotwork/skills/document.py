@@ -19,6 +19,7 @@ _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
 _WORDS = frozenset({"yes", "no", "on", "off"})  # truth values in YAML 1.1 only; here they are text (`check: off`)
 _ESCAPE_LENGTHS = {"x": 4, "u": 6, "U": 10}
+_NO_TEXT = re.compile("[\ud800-\udfff\0]")
 _EXPONENT = re.compile(r"-?\d+(\.\d+)?[eE][+-]?\d+")
 _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
 
@@ -91,6 +92,8 @@ class Located:
     def text(self) -> str:
         if not self.is_text:
             raise self.error(f"expected a text, found {self._kind()}; put it in quotes if it is one")
+        if _NO_TEXT.search(self.node.value):
+            raise self.error("half a character (a lone surrogate) or a NUL, which no store takes; remove the escape")
         return self.node.value
 
     def integer(self) -> int:

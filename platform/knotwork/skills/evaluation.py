@@ -81,26 +81,30 @@ def inspect(declaration: str) -> Inspection:
     return Inspection(graph.checkup().ok, check, graph.as_data(), graph.to_mermaid())
 
 
-def evaluate(declaration: str, ctx: SkillContext, jump_to: str | None, score: bool) -> StepAnswer | ToScore:
+def evaluate(declaration: str, ctx: SkillContext, jump_to: str | None = None) -> StepAnswer | ToScore:
     """One iteration, with the start chosen by the graph's scorer where it has one and the context has none.
 
     Args:
         declaration: The graph.
         ctx: Of this iteration.
         jump_to: A skill that the model asks for.
-        score: False: take the context as it is, since its start was scored elsewhere. By place, as workers are called.
     Raises as `inspect`, `SkillGraph.step`, `SkillGraph.jump` and `SkillGraph.score_entries`.
     """
     graph, _ = _compiled(declaration)
     if jump_to is not None:
         return answer(graph, graph.jump_step(ctx, jump_to))
-    scoring: EntryScoring | None = None
-    if score and graph.scorer is not None and ctx.current_skill_id is None and ctx.chosen_entry_id is None:
-        if isinstance(graph.scorer, EmbeddingScorer):
-            return ToScore(graph.candidates(ctx), graph.scorer.temperature)
-        scoring = asyncio.run(graph.score_entries(ctx))
-        ctx = replace(ctx, chosen_entry_id=scoring.chosen)
-    return answer(graph, graph.step(ctx), scoring)
+    if graph.scorer is None or ctx.current_skill_id is not None or ctx.chosen_entry_id is not None:
+        return answer(graph, graph.step(ctx))
+    if isinstance(graph.scorer, EmbeddingScorer):
+        return ToScore(graph.candidates(ctx), graph.scorer.temperature)
+    scoring = asyncio.run(graph.score_entries(ctx))
+    return answer(graph, graph.step(replace(ctx, chosen_entry_id=scoring.chosen)), scoring)
+
+
+def evaluate_scored(declaration: str, ctx: SkillContext) -> StepAnswer:
+    """The iteration that `evaluate` gave as ToScore, with what was chosen in the context; None where nothing was."""
+    graph, _ = _compiled(declaration)
+    return answer(graph, graph.step(ctx))
 
 
 def answer(graph: SkillGraph, step: Step, scoring: EntryScoring | None = None) -> StepAnswer:

@@ -49,6 +49,9 @@ class MemoryAudit:
         for run_id, run in rows.runs.items():
             for found in _texts(f"run {run_id}", {"run": asdict(run), "content": _text(rows.run_texts.get(run_id))}):
                 yield found
+        for name, graph in rows.skill_graphs.items():
+            for found in _texts(f"skill graph {name}", asdict(graph)):
+                yield found
         for sync_id, sync in rows.syncs.items():
             for found in _texts(f"sync {sync_id}", asdict(sync)):
                 yield found

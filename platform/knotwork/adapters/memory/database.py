@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from knotwork.domain.catalogue import Evidence, Run, StoredChunk, TenantSettings
 from knotwork.domain.filters import AnyOf, Between, Filter, Scalar
 from knotwork.domain.model import ChunkId, ParsedText, Source, SourceRef, Subject, TenantId
+from knotwork.domain.skill_graphs import Drawing
 from knotwork.ports.graph_store import PendingSync
 from knotwork.ports.keys import ApiKey
 from knotwork.ports.vector_store import View
@@ -30,10 +31,20 @@ class ChunkRow:
 
 
 @dataclass(slots=True)
+class SkillGraphRow:
+    """A skill graph: its declarations by version, as they came, which of them is the present one, and its drawing."""
+
+    version: str | None = None
+    declarations: dict[str, str] = field(default_factory=dict[str, str])
+    drawing: Drawing = field(default_factory=Drawing)
+
+
+@dataclass(slots=True)
 class TenantRows:
     """Everything of one tenant; `settings` None: rows of a tenant that was never created, or is deleted."""
 
     settings: TenantSettings | None = None
+    settings_due: bool = False  # the sources do not follow the settings yet
     is_paused: bool = False
     sources: dict[SourceRef, Source] = field(default_factory=dict[SourceRef, Source])
     texts: dict[SourceRef, ParsedText] = field(default_factory=dict[SourceRef, ParsedText])
@@ -42,6 +53,7 @@ class TenantRows:
     runs: dict[str, Run] = field(default_factory=dict[str, Run])
     run_texts: dict[str, ParsedText] = field(default_factory=dict[str, ParsedText])
     keys: dict[str, ApiKey] = field(default_factory=dict[str, ApiKey])
+    skill_graphs: dict[str, SkillGraphRow] = field(default_factory=dict[str, SkillGraphRow])
 
     def evidence(self, view: View) -> Iterator[tuple[ChunkRow, Evidence]]:
         """The evidence that the view shows: its reader may read the chunk, its filter takes the chunk's source."""

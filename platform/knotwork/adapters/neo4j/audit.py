@@ -35,6 +35,9 @@ LABELS = (
     "Fact",
     "Audience",
     "VectorSync",
+    "SkillGraph",
+    "SkillVersion",
+    "Skill",
 )
 
 NOTHING = contribution_seal(Contribution())
