@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from knotwork.adapters.neo4j.embedded import Neo4jAddress
 from knotwork.domain.catalogue import Evidence, ExtractionState
 from knotwork.domain.filters import parse_filter
+from knotwork.domain.ids import split_entity_id
 from knotwork.domain.merge import merge_contributions
 from knotwork.domain.model import EVERYONE, ChunkId, Contribution, Metadata, SourceRef, Subject, TenantId
 from knotwork.domain.sanitise import sanitise_extraction
@@ -140,7 +141,10 @@ async def all_seen(stores: Stores, tenant: TenantId, view: View) -> list[object]
     entities = await graph.search_entities(tenant, "", view=view)
     ids = [one.id for one in entities]
     every = await graph.relationships_of(tenant, ids, view=view, limit=99, chunk_limit=2)
+    names = [split_entity_id(id_)[1] for id_ in ids]
     return [
+        await graph.surroundings(tenant, names=names, chunks=CHUNKS, view=view, hub_mentions=99),
+        await graph.surroundings(tenant, names=names, chunks=CHUNKS, view=view, hub_mentions=1),
         entities,
         await graph.entities(tenant, ids, view=view),
         every,

@@ -91,12 +91,19 @@ def test_a_heavier_edge_carries_more_and_nearer_nodes_get_more() -> None:
     assert ranks["b"] > ranks["d"] > 0
 
 
-def test_edges_are_told_with_the_share_that_each_takes() -> None:
-    push = LocalPush({"a": 1}, damping=DAMPING, threshold=0.01)
-    push.expand("a", [("c", 1), ("b", 3)])
-    assert push.edges_of("a") == [("b", 0.75), ("c", 0.25)]
-    assert push.edges_of("b") == ()
-    assert push.expanded == ["a"]
+def test_what_came_to_a_node_is_told_by_where_from() -> None:
+    push = walked({"a": {"c": 1, "b": 3}, "b": {"c": 1}}, {"a": 1}, 1e-9)
+    assert push.arrivals() == {"b": [("a", 0.375)], "c": [("b", 0.1875), ("a", 0.125)]}
+
+
+@given(graphs, starts, thresholds)
+def test_starts_and_arrivals_are_all_that_a_node_has(graph: Graph, start: dict[str, float], threshold: float) -> None:
+    push = walked(graph, start, threshold)
+    arrivals, ranks, total = push.arrivals(), push.ranks(), sum(start.values())
+    for node, rank in ranks.items():
+        came = start.get(node, 0.0) / total + sum(amount for _, amount in arrivals.get(node, ()))
+        left = sum(amount for parts in arrivals.values() for from_, amount in parts if from_ == node)
+        assert isclose(came, rank + left, rel_tol=1e-9)
 
 
 @pytest.mark.parametrize(("start", "damping", "threshold"), [({}, 0.5, 0.1), ({"a": 1}, 1.0, 0.1), ({"a": 1}, 0.5, 0)])

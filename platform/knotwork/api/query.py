@@ -29,6 +29,7 @@ async def query(request: Request, identity: Reading, body: QueryBody) -> QueryAn
         top_k=body.top_k,
         filter=None if body.filter is None else parse_filter(body.filter),
         min_score=body.min_score,
+        explain=body.explain,
     )
     platform = state_of(request).platform
     result = await platform.retrieval.query(identity.reader, body.query, body.mode, options)
@@ -38,4 +39,5 @@ async def query(request: Request, identity: Reading, body: QueryBody) -> QueryAn
         usage=UsageOut(input_tokens=result.usage.input_tokens, output_tokens=result.usage.output_tokens),
         elapsed_ms=round((time.monotonic() - started) * 1000),
         degraded=["neo4j"] if platform.tenants.is_behind else [],
+        explanation=None if result.explanation is None else dict(result.explanation),
     )

@@ -240,6 +240,7 @@ class QueryBody(Body):
         None,
         description="Field → value, list (any of) or {gte, lte}; fields are source_type, source_id and metadata's.",
     )
+    explain: bool = Field(False, description="Tell in `explanation` how the answer came about, where the mode can.")
 
 
 class PassageOut(BaseModel):
@@ -270,6 +271,10 @@ class QueryAnswer(BaseModel):
     degraded: list[str] = Field(
         description="Parts that did not answer and that this answer does without, as health names them: without "
         "`neo4j` it is not known whether the tenant or the key have changed in the last minutes."
+    )
+    explanation: dict[str, Any] | None = Field(
+        None,
+        description="If asked for, in mode local: seeds with their weights, and the part of the graph that was walked.",
     )
 
 

@@ -43,8 +43,8 @@ class LocalPush:
         self._residual = {node: starts[node] / total for node in sorted(starts) if starts[node] > 0}
         self._edges: dict[str, Sequence[tuple[str, float]]] = {}
 
-    def frontier(self, limit: int) -> list[str]:
-        """Nodes that have residual to hand on and no known edges: at most `limit`, most residual first, ties by key."""
+    def frontier(self, limit: int | None = None) -> list[str]:
+        """Nodes that have residual to hand on and no known edges, most residual first, ties by key; `limit` at most."""
         waiting = [
             (-left, node)
             for node, left in self._residual.items()
@@ -76,14 +76,18 @@ class LocalPush:
         nodes = sorted(self._rank.keys() | self._residual.keys())
         return {node: self._rank.get(node, 0.0) + self._residual.get(node, 0.0) for node in nodes}
 
-    def edges_of(self, node: str) -> Sequence[tuple[str, float]]:
-        """The known edges of a node, with the share of the walk that each takes; empty when none are known."""
-        return self._edges.get(node, ())
+    def arrivals(self) -> dict[str, list[tuple[str, float]]]:
+        """For each node that others handed residual to: from which nodes, and how much in all, most first, ties by key.
 
-    @property
-    def expanded(self) -> list[str]:
-        """The nodes whose edges are known, by key."""
-        return sorted(self._edges)
+        With what a node started with, that is all that ever came to it, so following the largest part back from a
+        node leads to the start that it owes most to.
+        """
+        found: defaultdict[str, list[tuple[str, float]]] = defaultdict(list)
+        for node in sorted(self._edges.keys() & self._rank.keys()):
+            handed_on = self._damping * self._rank[node] / (1 - self._damping)
+            for other, share in self._edges[node]:
+                found[other].append((node, share * handed_on))
+        return {node: sorted(parts, key=lambda part: (-part[1], part[0])) for node, parts in found.items()}
 
     def _push(self, node: str) -> None:
         left = self._residual.pop(node)
@@ -92,42 +96,3 @@ class LocalPush:
         self._rank[node] = self._rank.get(node, 0.0) + stays * left
         for other, share in edges:
             self._residual[other] = self._residual.get(other, 0.0) + self._damping * share * left
-
-
-ROUNDS = 30  # the error falls by the damping each round: 0.5 ** 30 is below rounding
-
-
-def personalised_pagerank(
-    edges: Iterable[tuple[str, str, float]], seeds: Mapping[str, float], *, damping: float = 0.5
-) -> dict[str, float]:
-    """How much of a walk that keeps returning to the seeds is spent at each node.
-
-    Args:
-        edges: Undirected edges (node, node, weight > 0); repeated edges add up.
-        seeds: Weight of each start, ≥ 0, at least one positive; seeds without an edge are nodes too.
-        damping: Chance to walk on rather than to return, in [0, 1). 0.5 stays near the seeds (HippoRAG's value).
-    Returns:
-        Share of each node reached, summing to 1 up to rounding; equal input in any order gives equal output.
-    Source: Haveliwala, "Topic-sensitive PageRank", WWW 2002.
-    """
-    neighbours: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for one, other, weight in sorted(edges):
-        neighbours[one][other] += weight
-        neighbours[other][one] += weight
-    total = fsum(seeds.values())
-    start = {node: weight / total for node, weight in sorted(seeds.items()) if weight > 0}
-    strength = {node: fsum(near.values()) for node, near in neighbours.items()}
-    rank = dict(start)
-    for _ in range(ROUNDS):
-        arriving: defaultdict[str, list[float]] = defaultdict(list)
-        for node, share in rank.items():
-            if not (near := neighbours.get(node)):
-                arriving[node].append(damping * share)  # a lone node keeps its walk
-                continue
-            for other, weight in near.items():
-                arriving[other].append(damping * share * weight / strength[node])
-        rank = {
-            node: fsum([(1 - damping) * start.get(node, 0.0), *arriving.get(node, ())])
-            for node in sorted(start.keys() | arriving.keys())
-        }
-    return rank

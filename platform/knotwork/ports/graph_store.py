@@ -9,6 +9,7 @@ from typing import Protocol
 from knotwork.domain.catalogue import Evidence, GraphChange
 from knotwork.domain.graph_views import EntityView, MentionView, RelationshipView
 from knotwork.domain.model import ChunkId, Contribution, EntityId, RelationshipId, Subject, TenantId
+from knotwork.domain.surroundings import Surroundings
 from knotwork.ports.vector_store import View
 
 
@@ -119,6 +120,16 @@ class GraphStore(Protocol):
         self, tenant: TenantId, ids: Sequence[RelationshipId], *, view: View, chunk_limit: int
     ) -> list[RelationshipView]:
         """The visible relationships of these ids, by id."""
+        ...
+
+    async def surroundings(
+        self, tenant: TenantId, *, names: Sequence[str], chunks: Sequence[ChunkId], view: View, hub_mentions: int
+    ) -> Surroundings:
+        """What is tied to these normalised names and to these chunks, by the visible evidence alone, in one call.
+
+        Names with more than `hub_mentions` visible mentions are counted and not opened, so that what is read does not
+        grow with the graph. Repeats and what is unknown or invisible are passed over.
+        """
         ...
 
     def export_graph(self, tenant: TenantId) -> AsyncIterator[Contribution]:

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeVar
 
-from knotwork.adapters.memory.database import ChunkRow, MemoryDatabase, TenantRows
+from knotwork.adapters.memory.database import ChunkRow, MemoryDatabase, TenantRows, matches, may_read
 from knotwork.domain.catalogue import Evidence, ExtractionState, GraphChange
 from knotwork.domain.evidence import checked_evidence
 from knotwork.domain.graph_views import EntityView, MentionView, RelationshipView
@@ -23,6 +23,7 @@ from knotwork.domain.model import (
     Subject,
     TenantId,
 )
+from knotwork.domain.surroundings import ChunkSurroundings, NameSurroundings, Surroundings
 from knotwork.errors import ProvenanceMissing
 from knotwork.ports.graph_store import PendingSync
 from knotwork.ports.vector_store import View
@@ -168,6 +169,29 @@ class MemoryGraphStore:
     ) -> list[RelationshipView]:
         return _relationship_views(self._merged(tenant, view), set(ids), chunk_limit)
 
+    async def surroundings(
+        self, tenant: TenantId, *, names: Sequence[str], chunks: Sequence[ChunkId], view: View, hub_mentions: int
+    ) -> Surroundings:
+        merged = self._merged(tenant, view)
+        mentions = {one.id: len(one.provenance) for one in merged.entities}
+        mentioned: defaultdict[ChunkId, list[EntityId]] = defaultdict(list)
+        for entity in merged.entities:
+            for chunk in entity.provenance:
+                mentioned[chunk].append(entity.id)
+        rows = self._database.tenants[tenant]
+        visible = {
+            id_
+            for id_ in set(chunks) & rows.chunks.keys()
+            if may_read(rows.chunks[id_].subjects, view) and matches(rows.sources[rows.chunks[id_].source], view.filter)
+        }
+        return Surroundings(
+            tuple(found for name in sorted(set(names)) if (found := _name_surroundings(merged, name, hub_mentions))),
+            tuple(
+                ChunkSurroundings(id_, tuple((entity, mentions[entity]) for entity in mentioned[id_]))
+                for id_ in sorted(visible)
+            ),
+        )
+
     async def export_graph(self, tenant: TenantId) -> AsyncIterator[Contribution]:
         merged = self._merged(tenant, View())
         for entity in merged.entities:
@@ -227,6 +251,22 @@ def _union(audiences: Audiences) -> tuple[Subject, ...]:
 
 def _entity_view(entity: Entity) -> EntityView:
     return EntityView(entity.id, entity.type, entity.name, entity.description, len(entity.provenance))
+
+
+def _name_surroundings(merged: Contribution, name: str, hub_mentions: int) -> NameSurroundings | None:
+    own = [entity for entity in merged.entities if split_entity_id(entity.id)[1] == name]
+    if not own:
+        return None
+    ids, mentions = {entity.id for entity in own}, sum(len(entity.provenance) for entity in own)
+    if mentions > hub_mentions:
+        return NameSurroundings(name, mentions, tuple(sorted(ids)))
+    return NameSurroundings(
+        name,
+        mentions,
+        tuple(sorted(ids)),
+        tuple(sorted({chunk for entity in own for chunk in entity.provenance})),
+        tuple((one.id, one.weight) for one in merged.relationships if ids & {one.from_id, one.to_id}),
+    )
 
 
 def _relationship_views(

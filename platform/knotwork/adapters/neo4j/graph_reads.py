@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from knotwork.adapters.neo4j.evidence import known_of
 from knotwork.adapters.neo4j.order import order_id
-from knotwork.adapters.neo4j.session import Neo4jSession, Row
+from knotwork.adapters.neo4j.session import Row
 from knotwork.adapters.neo4j.views import evidence_parameters
+from knotwork.adapters.neo4j.walk_reads import Neo4jWalkReads
 from knotwork.domain.audiences import Known, from_evidence, visible
 from knotwork.domain.graph_views import EntityView, MentionView, RelationshipView
 from knotwork.domain.ids import split_entity_id, split_relationship_id, storage_key
@@ -28,11 +29,8 @@ SEARCH_PAGE = 100  # entities looked at together, at least: a reader may see few
 LAST_NAME = "\U0010ffff" * 256  # no name is longer than 256 characters, so none sorts after it
 
 
-class Neo4jGraphReads:
+class Neo4jGraphReads(Neo4jWalkReads):
     """Reads of GraphStore over Neo4j 5.26 or later."""
-
-    def __init__(self, session: Neo4jSession) -> None:
-        self._session = session
 
     async def _rows(self, name: str, **parameters: object) -> list[Row]:
         return _whole(await self._session.rows(name, **parameters))
