@@ -12,24 +12,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gzip
 import shutil
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.ingest import TENANT, ingest
+from bench.ingest import TENANT
 from bench.support import DATA, machine, table
 
-from knotwork.adapters.models.packaged_embedder import PackagedEmbedder
-from knotwork.adapters.models.workers import WorkerPool
-from knotwork.bootstrap import Models, Platform, open_platform
+from knotwork.bootstrap import Models, open_platform
+from knotwork.cli.evaluation_files import read_text
 from knotwork.config import Settings
 from knotwork.domain.metrics import bootstrap, percentile
 from knotwork.domain.model import EVERYONE
-from knotwork.domain.retrieval import Mode, Reader, RetrieveOptions
-from knotwork.services.evaluation import Answered, EvaluationSet, RecordedExtractor, ask, read_set
+from knotwork.domain.retrieval import Mode, Reader
+from knotwork.services.evaluation import Answered, EvaluationSet, RecordedExtractor, answer_times, ask, read_set
+from knotwork.services.evaluation_ingest import index_set
 
 SETS = {  # corpus, questions, recorded extraction
     "musique-60": ("musique-60/corpus.jsonl.gz", "musique-60/questions.jsonl", "musique-60/openie.jsonl.gz"),
@@ -37,35 +35,21 @@ SETS = {  # corpus, questions, recorded extraction
     "2wiki-6119": ("2wiki-corpus-6119/corpus.jsonl.gz", "2wiki-51/questions.jsonl", None),
 }
 READER = Reader(TENANT, (EVERYONE,))
-WARM_UP = 10  # questions asked before any is timed
 
 
 def load(name: str, data: Path) -> EvaluationSet:
     """A set of the data folder."""
     corpus, questions, recorded = SETS[name]
-    return read_set(_text(data / corpus), _text(data / questions), _text(data / recorded) if recorded else "")
-
-
-def _text(path: Path) -> str:
-    return (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode()
-
-
-async def latencies(platform: Platform, mode: Mode, questions: Sequence[str]) -> list[float]:
-    """Milliseconds of each answer of five passages."""
-    found: list[float] = []
-    for place, question in enumerate([*questions[:WARM_UP], *questions]):
-        started = time.perf_counter()
-        await platform.retrieval.query(READER, question, mode, RetrieveOptions())
-        if place >= WARM_UP:
-            found.append((time.perf_counter() - started) * 1000)
-    return found
+    return read_set(
+        read_text(data / corpus), read_text(data / questions), read_text(data / recorded) if recorded else ""
+    )
 
 
 def show_misses(given: EvaluationSet, answered: Sequence[Answered]) -> None:
     """Print the questions of which not all passages are among the first eight, with what was found instead."""
     title = {passage.id: passage.title for passage in given.passages}
     for one in answered:
-        if one.measures()["all@8"] < 1:
+        if one.measures()["all-found@8"] < 1:
             print(f"\n{one.question.id}: {one.question.text}")
             for id_ in sorted(one.question.supporting):
                 place = one.ranked.index(id_) + 1 if id_ in one.ranked else "-"
@@ -77,28 +61,32 @@ async def main(name: str, extraction: str, modes: Sequence[Mode], data: Path, ho
     print(f"bench.retrieval --set {name} --extraction {extraction}: {machine()}")
     given = load(name, data)
     folder = home or Path(tempfile.mkdtemp(prefix="bench-retrieval-"))
-    pool = WorkerPool(0)
-    models = Models(PackagedEmbedder(pool), RecordedExtractor(given)) if extraction == "recorded" else None
+    models = Models(None, RecordedExtractor(given)) if extraction == "recorded" else None
     rows: list[Sequence[object]] = []
     try:
         async with open_platform(Settings(home=folder), models=models) as platform:
-            if TENANT not in await platform.catalogue.tenants():
-                await ingest(platform, list(given.documents()))
+            await index_set(
+                given,
+                TENANT,
+                catalogue=platform.catalogue,
+                intake=platform.intake,
+                upkeep=platform.upkeep,
+                on_progress=lambda *_: None,
+            )
             counts = await platform.catalogue.counts(TENANT)
             print(", ".join(f"{label} {number:,}" for label, number in counts.items()))
             for mode in modes:
                 answered = await ask(platform.retrieval, READER, mode, given.questions)
                 measured = [one.measures() for one in answered]
                 cells: list[object] = [mode.value]
-                for measure in ("recall@5", "all@8", "mrr", "ndcg@10"):
+                for measure in ("recall@5", "all-found@8", "mrr", "ndcg@10"):
                     found = bootstrap([100 * one[measure] for one in measured])
                     cells.append(f"{found.mean:.1f} [{found.low:.0f}, {found.high:.0f}]")
-                times = await latencies(platform, mode, [question.text for question in given.questions])
+                times = await answer_times(platform.retrieval, READER, mode, given.questions)
                 rows.append([*cells, percentile(times, 0.5), percentile(times, 0.95)])
                 if misses == mode.value:
                     show_misses(given, answered)
     finally:
-        await pool.close()
         if home is None:
             shutil.rmtree(folder, ignore_errors=True)
     columns = ["mode", "Recall@5", "all in 8", "MRR", "nDCG@10", "p50 ms", "p95 ms"]

@@ -56,9 +56,12 @@ def test_a_set_is_read_with_its_questions_and_recordings() -> None:
         ("{", QUESTIONS, "corpus, line 1: not JSON"),
         ("[]", QUESTIONS, "corpus, line 1: not an object"),
         (lines({"id": "p1", "text": " "}), QUESTIONS, "`text` must be"),
-        (lines({"id": "p1", "text": "a"}, {"id": "p1", "text": "b"}), QUESTIONS, "one id"),
-        (CORPUS, lines({"id": "q1", "question": "Who?", "supporting": ["p9"]}), "ids of passages"),
-        (CORPUS, lines({"id": "q1", "question": "Who?"}), "ids of passages"),
+        (lines({"id": "p1", "text": "a"}, {"id": "p1", "text": "b"}), QUESTIONS, "line 2: .* the same id 'p1'"),
+        (CORPUS, QUESTIONS + QUESTIONS, "questions, line 3: .* the same id 'q1'"),
+        (CORPUS, lines({"id": "q1", "question": "Who?", "supporting": ["p9"]}), "line 1: the corpus has no .*'p9'"),
+        (CORPUS, lines({"id": "q1", "question": "Who?"}), "ids of the passages"),
+        ("", QUESTIONS, "corpus: there is no row"),
+        (CORPUS, "\n", "questions: there is no row"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line(corpus: str, questions: str, message: str) -> None:
@@ -95,7 +98,37 @@ async def test_an_unknown_text_says_nothing() -> None:
 
 
 def test_an_answer_is_measured_by_the_ranking_of_its_passages() -> None:
-    answered = Answered(Question("q", "?", frozenset({"a", "b"})), ("a", "x", "b"), 1.0)
+    answered = Answered(Question("q", "?", frozenset({"a", "b"})), ("a", "x", "b"))
     measures = answered.measures()
-    assert (measures["recall@5"], measures["all@8"], measures["mrr"]) == (1.0, 1.0, 1.0)
+    assert (measures["recall@5"], measures["all-found@8"], measures["mrr"]) == (1.0, 1.0, 1.0)
     assert 0.9 < measures["ndcg@10"] < 1.0
+
+
+def test_a_line_separator_within_a_text_ends_no_row() -> None:
+    corpus = '{"id": "p1", "text": "one\u2028two\x85three"}'
+    assert read_set(corpus, QUESTIONS).passages[0].text == "one\u2028two\x85three"
+
+
+def test_the_places_at_which_recall_is_measured_can_be_chosen() -> None:
+    answered = Answered(Question("q", "?", frozenset({"a", "b"})), ("a", "x", "b"))
+    measures = answered.measures([1, 3])
+    assert (measures["recall@1"], measures["all-found@1"], measures["all-found@3"]) == (0.5, 0.0, 1.0)
+    assert "recall@5" not in measures
+
+
+def test_a_limit_takes_the_first_questions_and_leaves_the_corpus() -> None:
+    questions = lines(*({"id": f"q{n}", "question": "Who?", "supporting": ["p1"]} for n in range(3)))
+    given = read_set(CORPUS, questions)
+    assert [one.id for one in given.limited(2).questions] == ["q0", "q1"]
+    assert given.limited(2).passages == given.passages
+    assert given.limited(None) == given
+
+
+def test_the_hash_of_a_corpus_tells_its_texts_and_recordings_but_not_its_questions() -> None:
+    hashes = {
+        read_set(CORPUS, QUESTIONS).corpus_hash,
+        read_set(CORPUS, QUESTIONS, OPENIE).corpus_hash,
+        read_set(CORPUS.replace("Ada wrote", "Eve wrote"), QUESTIONS).corpus_hash,
+    }
+    assert len(hashes) == 3
+    assert whole_set().limited(0).corpus_hash == whole_set().corpus_hash

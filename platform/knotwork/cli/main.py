@@ -9,7 +9,20 @@ from typing import Annotated
 
 import typer
 
-from knotwork.cli import admin, demo, doctor, exports, ingest, jobs, maintenance, queries, service, sources, upkeep
+from knotwork.cli import (
+    admin,
+    demo,
+    doctor,
+    evaluating,
+    exports,
+    ingest,
+    jobs,
+    maintenance,
+    queries,
+    service,
+    sources,
+    upkeep,
+)
 from knotwork.cli.output import json_text, printable
 from knotwork.cli.session import HomeOption, JsonOption, TenantOption
 from knotwork.errors import PlatformError
@@ -26,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (service, ingest, queries, sources, jobs, upkeep, exports, maintenance, doctor, admin, demo):
+for module in (service, ingest, queries, sources, jobs, upkeep, exports, maintenance, evaluating, doctor, admin, demo):
     module.register(app)
 
 

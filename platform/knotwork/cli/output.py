@@ -52,11 +52,11 @@ class Output:
         """A remark beside the answer."""
         self._print(self._err, text, style, 0)
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Rows under their columns."""
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], *, headed: bool = False) -> None:
+        """Rows under their columns; into a pipe without them, unless `headed`, where their names are data."""
         cells = [[in_line("" if cell is None else str(cell)) for cell in row] for row in rows]
         if not self._out.is_terminal:
-            for row in cells:
+            for row in [list(columns), *cells] if headed else cells:
                 sys.stdout.write("\t".join(row) + "\n")
             return
         from rich.table import Table

@@ -1,4 +1,8 @@
-"""How well a ranking finds what it should: measures of one question, and the interval of their mean over many."""
+"""How well a ranking finds what it should: measures of one question, and the interval of their mean over many.
+
+Libraries for this (ranx, ir-measures, pytrec-eval) bring numba, pandas or SciPy, and none the intervals; the formulas
+are short, and the tests give each its known answers.
+"""
 
 from __future__ import annotations
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from knotwork.domain.ids import content_hash
 from knotwork.domain.metrics import all_found_at, ndcg_at, recall_at, reciprocal_rank
-from knotwork.domain.model import EVERYONE, ParsedText, Source, SourceRef
+from knotwork.domain.model import EVERYONE, ParsedText, Passage, Source, SourceRef
 from knotwork.domain.normalise import normalise_name
 from knotwork.domain.retrieval import Mode, Reader, RetrieveOptions
-from knotwork.errors import InvalidInput
+from knotwork.errors import AmbiguousName, InvalidInput, LimitReached
 from knotwork.ports.models import Extraction, ExtractionInput
 from knotwork.services.retrieve import Retrieval
 
 SOURCE_TYPE = "document"
 DEPTH = 20  # passages of distinct sources looked at: MRR and nDCG@10 read no further
+NDCG_PLACES = 10
+PLACES = (5, 8)  # at which recall is measured unless asked otherwise
+WARM_UP = 10  # questions asked before any is timed
 CHUNKS_PER_SOURCE = 4  # asked for of each place, as a long passage is stored as several chunks
 TRIPLE_PARTS = 3  # subject, relation, object
 
@@ -57,6 +61,17 @@ class EvaluationSet:
     questions: tuple[Question, ...]
     recorded: Mapping[str, RecordedExtraction] = field(default_factory=dict[str, RecordedExtraction])
 
+    @property
+    def corpus_hash(self) -> str:
+        """A hash of the passages and their recordings: what an index of them depends on, 64 hex digits."""
+        passages = [[one.id, one.title, one.text] for one in self.passages]
+        recorded = sorted((id_, one.entities, one.triples) for id_, one in self.recorded.items())
+        return content_hash(json.dumps([passages, recorded]))
+
+    def limited(self, questions: int | None) -> EvaluationSet:
+        """The same with the first so many questions; the corpus stays whole. None: all."""
+        return replace(self, questions=self.questions[:questions])
+
     def documents(self) -> Iterator[tuple[Source, ParsedText]]:
         """Every passage as a source that all may read, in the order of the corpus."""
         for passage in self.passages:
@@ -66,25 +81,24 @@ class EvaluationSet:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One question in one mode: the passages found, best first, each once, and how long that took."""
+    """One question in one mode: the passages found, best first, each once."""
 
     question: Question
     ranked: tuple[str, ...]
-    elapsed_ms: float
 
-    def measures(self) -> dict[str, float]:
-        """Each measure by name, in [0, 1]."""
+    def measures(self, places: Sequence[int] = PLACES) -> dict[str, float]:
+        """Each measure by name, in [0, 1]; recall, and whether all were found, among so many first places."""
         ranked, wanted = self.ranked, self.question.supporting
         return {
-            "recall@5": recall_at(5, ranked, wanted),
-            "all@8": all_found_at(8, ranked, wanted),
+            **{f"recall@{k}": recall_at(k, ranked, wanted) for k in places},
+            **{f"all-found@{k}": all_found_at(k, ranked, wanted) for k in places},
             "mrr": reciprocal_rank(ranked, wanted),
-            "ndcg@10": ndcg_at(10, ranked, wanted),
+            f"ndcg@{NDCG_PLACES}": ndcg_at(NDCG_PLACES, ranked, wanted),
         }
 
 
-def read_set(corpus: str, questions: str, recorded: str = "") -> EvaluationSet:
-    """A set from the texts of `corpus.jsonl`, `questions.jsonl` and, optionally, `openie.jsonl`.
+def read_set(corpus: str, questions: str, recorded: str | None = None) -> EvaluationSet:
+    """A set from the texts of `corpus.jsonl`, `questions.jsonl` and, if given, `openie.jsonl`.
 
     Args:
         corpus: Rows {id, title?, text}.
@@ -94,22 +108,23 @@ def read_set(corpus: str, questions: str, recorded: str = "") -> EvaluationSet:
     Raises:
         InvalidInput: a row cannot be read, an id stands twice, or a question names a passage that is not there.
     """
-    passages = tuple(
-        EvaluationPassage(
-            _text(row, "id", place), str(row.get("title") or ""), _text(row, "text", place).replace("\r\n", "\n")
-        )
-        for row, place in _rows("corpus", corpus)
-    )
-    known = {passage.id for passage in passages}
-    if len(known) < len(passages):
-        raise InvalidInput("corpus: two passages have one id; ids must differ")
-    asked: list[Question] = []
+    passages: dict[str, EvaluationPassage] = {}
+    for row, place in _rows("corpus", corpus):
+        text = _text(row, "text", place).replace("\r\n", "\n")
+        passage = EvaluationPassage(_new_id(row, place, passages), str(row.get("title") or ""), text)
+        passages[passage.id] = passage
+    asked: dict[str, Question] = {}
     for row, place in _rows("questions", questions):
         supporting = frozenset(_strings(row.get("supporting")))
-        if not supporting or not supporting <= known:
-            raise InvalidInput(f"{place}: `supporting` must list ids of passages of the corpus, at least one")
-        asked.append(Question(_text(row, "id", place), _text(row, "question", place), supporting))
-    return EvaluationSet(passages, tuple(asked), dict(map(_recorded, _rows("openie", recorded))))
+        if not supporting:
+            raise InvalidInput(f"{place}: `supporting` must list the ids of the passages that answer it, at least one")
+        if unknown := sorted(supporting - passages.keys()):
+            named = ", ".join(map(repr, unknown[:5]))
+            raise InvalidInput(f"{place}: the corpus has no passage {named}, which `supporting` names")
+        question = Question(_new_id(row, place, asked), _text(row, "question", place), supporting)
+        asked[question.id] = question
+    said = {} if recorded is None else _recordings(recorded)
+    return EvaluationSet(tuple(passages.values()), tuple(asked.values()), said)
 
 
 class RecordedExtractor:
@@ -156,7 +171,13 @@ class RecordedExtractor:
         """Nothing to close."""
 
 
-async def ask(retrieval: Retrieval, reader: Reader, mode: Mode, questions: Sequence[Question]) -> list[Answered]:
+async def ask(
+    retrieval: Retrieval,
+    reader: Reader,
+    mode: Mode,
+    questions: Sequence[Question],
+    on_answer: Callable[[], None] = lambda: None,
+) -> list[Answered]:
     """Every question in one mode, one after the other, in their order.
 
     Raises:
@@ -165,17 +186,50 @@ async def ask(retrieval: Retrieval, reader: Reader, mode: Mode, questions: Seque
     answered: list[Answered] = []
     options = RetrieveOptions(top_k=DEPTH * CHUNKS_PER_SOURCE)
     for question in questions:
-        started = time.perf_counter()
-        result = await retrieval.query(reader, question.text, mode, options)
-        elapsed_ms = (time.perf_counter() - started) * 1000
-        ranked = dict.fromkeys(passage.source.id for passage in result.passages if passage.source)
-        answered.append(Answered(question, tuple(ranked)[:DEPTH], elapsed_ms))
+        passages = await _passages(retrieval, reader, mode, question, options)
+        ranked = dict.fromkeys(passage.source.id for passage in passages if passage.source)
+        answered.append(Answered(question, tuple(ranked)[:DEPTH]))
+        on_answer()
     return answered
 
 
+async def answer_times(
+    retrieval: Retrieval,
+    reader: Reader,
+    mode: Mode,
+    questions: Sequence[Question],
+    on_answer: Callable[[], None] = lambda: None,
+) -> list[float]:
+    """Milliseconds that each answer of five passages takes, as a user gets it; the first ones are asked twice."""
+    times: list[float] = []
+    for place, question in enumerate([*questions[:WARM_UP], *questions], start=-len(questions[:WARM_UP])):
+        started = time.perf_counter()
+        await _passages(retrieval, reader, mode, question, RetrieveOptions())
+        if place >= 0:
+            times.append((time.perf_counter() - started) * 1000)
+            on_answer()
+    return times
+
+
+async def _passages(
+    retrieval: Retrieval, reader: Reader, mode: Mode, question: Question, options: RetrieveOptions
+) -> Sequence[Passage]:
+    """What is found; nothing where the mode asks back, or gives up."""
+    try:
+        return (await retrieval.query(reader, question.text, mode, options)).passages
+    except (AmbiguousName, LimitReached):
+        return ()
+
+
 def _rows(name: str, text: str) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """The objects of a text of JSON lines, each with where it stands."""
-    for number, line in enumerate(text.splitlines(), start=1):
+    """The objects of a text of JSON lines, each with where it stands.
+
+    Raises:
+        InvalidInput: there is none, or a line is no object.
+    """
+    if not text.strip():
+        raise InvalidInput(f"{name}: there is no row; put one JSON object a line")
+    for number, line in enumerate(text.split("\n"), start=1):  # a JSON text may hold other line ends as they are
         if not line.strip():
             continue
         place = f"{name}, line {number}"
@@ -195,16 +249,26 @@ def _text(row: Mapping[str, Any], field_: str, place: str) -> str:
     return value
 
 
+def _new_id(row: Mapping[str, Any], place: str, known: Mapping[str, object]) -> str:
+    id_ = _text(row, "id", place)
+    if id_ in known:
+        raise InvalidInput(f"{place}: a row before has the same id {id_!r}; ids must differ")
+    return id_
+
+
 def _strings(value: object) -> list[str]:
     values = cast("Iterable[object]", value) if isinstance(value, list) else ()
     return [one for one in values if isinstance(one, str)]
 
 
-def _recorded(row_at: tuple[Mapping[str, Any], str]) -> tuple[str, RecordedExtraction]:
-    row, place = row_at
-    triples = row.get("triples")
-    said = [_strings(one) for one in cast("list[object]", triples)] if isinstance(triples, list) else []
-    return _text(row, "id", place), RecordedExtraction(
-        tuple(_strings(row.get("entities"))),
-        tuple((one[0], one[1], one[2]) for one in said if len(one) == TRIPLE_PARTS),
-    )
+def _recordings(text: str) -> dict[str, RecordedExtraction]:
+    """What is recorded of each passage; a passage that has none there says nothing."""
+    found: dict[str, RecordedExtraction] = {}
+    for row, place in _rows("openie", text):
+        triples = row.get("triples")
+        said = [_strings(one) for one in cast("list[object]", triples)] if isinstance(triples, list) else []
+        found[_new_id(row, place, found)] = RecordedExtraction(
+            tuple(_strings(row.get("entities"))),
+            tuple((one[0], one[1], one[2]) for one in said if len(one) == TRIPLE_PARTS),
+        )
+    return found
