@@ -42,10 +42,9 @@ from knotwork.adapters.neo4j.graph_store import Neo4jGraphStore
 from knotwork.adapters.neo4j.ledger import Neo4jLedger
 from knotwork.adapters.qdrant.edge_requests import shard_config, sparse_vector
 from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
-from knotwork.adapters.qdrant.mapping import BM25, DENSE, KEYWORD_FIELDS, as_vector, point_key, to_payload
+from knotwork.adapters.qdrant.mapping import BM25, DENSE, KEYWORD_FIELDS, as_vector, point_key, point_terms, to_payload
 from knotwork.bootstrap import Platform, open_platform
 from knotwork.config import Settings
-from knotwork.domain.bm25 import document_terms
 from knotwork.domain.catalogue import Evidence, TenantSettings
 from knotwork.domain.ids import entity_label, split_entity_id, storage_key
 from knotwork.domain.model import SourceRef, TenantId
@@ -273,8 +272,8 @@ class BareVectors:
         for point in points:
             dense = as_vector(point.vector, collection=collection.value, dimension=self._dimension)
             vectors: dict[str, Any] = {DENSE: dense}
-            if point.keyword_text:
-                vectors[BM25] = sparse_vector(document_terms(point.keyword_text))
+            if terms := point_terms(point):
+                vectors[BM25] = sparse_vector(terms)
             found.append((point_key(AGAIN, point.id), vectors, to_payload(AGAIN, point.id, point.payload)))
         return found
 

@@ -22,6 +22,9 @@ from hashlib import blake2b
 
 K1 = 1.2
 B = 0.75
+OUTLINE_LENGTH = 16  # tokens; the average length of a title with its headings, where those are weighed alone
+OUTLINE = 0x9E3779B9  # sets the terms of titles and headings apart from the same words of texts
+TIE = 1e-3  # weight of a text's words beside those of its title and headings: they decide between equals only
 AVERAGE_LENGTH = 128  # tokens; a chunk of the default 160 model tokens holds about so many words and parts of words
 
 _COMBINING = re.compile("[\u0300-\u036f]+")  # diacritics of Latin, Greek and Cyrillic letters
@@ -48,13 +51,20 @@ _SPACED_END = 0x20000  # all letters beyond are Chinese
 _CACHED_PIECE = 64  # characters; longer pieces are too rare to be worth the memory
 
 
-def document_terms(text: str) -> dict[int, float]:
+def document_terms(text: str, outline: str = "") -> dict[int, float]:
     """Weights of a document's terms, by term id; empty when the text holds no word.
 
     A run of a script without spaces gives its characters besides its pairs, so that a query of one character finds it.
+    `outline`, title and headings, gives terms of its own, which only `outline_query_terms` ask for.
     """
+    headings = term_weights(outline, OUTLINE_LENGTH) if outline else {}
+    return {term ^ OUTLINE: weight for term, weight in headings.items()} | term_weights(text)
+
+
+def term_weights(text: str, average_length: int = AVERAGE_LENGTH) -> dict[int, float]:
+    """Weight of each term of a text, by term id, among texts of this average length in tokens."""
     counts = Counter(_terms(text, singles=True))
-    norm = K1 * (1 - B + B * counts.total() / AVERAGE_LENGTH)
+    norm = K1 * (1 - B + B * counts.total() / average_length)
     weights = {tf: tf * (K1 + 1) / (tf + norm) for tf in set(counts.values())}
     return {term: weights[tf] for term, tf in counts.items()}
 
@@ -62,6 +72,12 @@ def document_terms(text: str) -> dict[int, float]:
 def query_terms(text: str) -> dict[int, float]:
     """Weight 1 for each distinct term of a query, by term id; empty when the text holds no word."""
     return dict.fromkeys(_terms(text, singles=False), 1.0)
+
+
+def outline_query_terms(text: str) -> dict[int, float]:
+    """The terms of a query that titles and headings answer; between equals of those, their texts."""
+    terms = _terms(text, singles=False)
+    return dict.fromkeys(terms, TIE) | dict.fromkeys((term ^ OUTLINE for term in terms), 1.0)
 
 
 def tokenise(text: str, *, singles: bool = False) -> list[str]:
