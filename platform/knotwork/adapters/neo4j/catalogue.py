@@ -23,6 +23,7 @@ from knotwork.domain.catalogue import (
 from knotwork.domain.filters import Scalar
 from knotwork.domain.ids import audience_id, source_public_id, storage_key
 from knotwork.domain.model import ChunkId, Metadata, MetadataValue, ParsedText, Source, SourceRef, TenantId
+from knotwork.domain.navigation import outline_headings
 from knotwork.errors import UnknownTenant
 from knotwork.ports.catalogue import SourceWrite
 from knotwork.ports.vector_store import View
@@ -107,7 +108,9 @@ class Neo4jCatalogue:
             audience = storage_key(tenant, audience_id(write.source.auth_subjects))
             subjects = sorted(set(write.source.auth_subjects))
             values = source_values(tenant, write.source) | {"key": key}
-            sources.append({"key": key, "values": values, "audience": audience, "subjects": subjects})
+            headings = outline_headings(write.parsed) if write.parsed else None
+            row = {"key": key, "values": values, "audience": audience, "subjects": subjects, "headings": headings}
+            sources.append(row)
             if write.parsed is not None:
                 texts.append((key, write.parsed))
             in_order = [storage_key(tenant, chunk.id) for chunk in sorted(write.chunks, key=lambda one: one.index)]
