@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from qdrant_client import AsyncQdrantClient
 
 from knotwork.adapters.files.inbox import FileInbox
+from knotwork.adapters.files.traversal_files import traversal_files
 from knotwork.adapters.models.extractors import EndpointExtractors, NoExtractors, OneExtractor
 from knotwork.adapters.models.fastembed_embedder import FastembedEmbedder
 from knotwork.adapters.models.openai_embedder import OpenAIEmbedder
@@ -31,6 +32,8 @@ from knotwork.adapters.neo4j.keys import Neo4jKeyStore
 from knotwork.adapters.neo4j.ledger import Neo4jLedger
 from knotwork.adapters.neo4j.session import Neo4jSession, open_driver
 from knotwork.adapters.neo4j.skill_store import Neo4jSkillStore
+from knotwork.adapters.neo4j.statements import cypher_folder
+from knotwork.adapters.neo4j.traversals import Neo4jTraversals
 from knotwork.adapters.parsing.pooled_parser import PooledParser
 from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
 from knotwork.adapters.qdrant.server_store import ServerVectorStore
@@ -69,6 +72,7 @@ from knotwork.services.retrieve import HybridRetriever, KeywordRetriever, Retrie
 from knotwork.services.skill_graphs import SkillGraphs
 from knotwork.services.sources import Sources
 from knotwork.services.tenants import Tenants
+from knotwork.services.traversals import Traversals
 from knotwork.services.upkeep import Upkeep
 from knotwork.services.vector_sync import VectorSync
 from knotwork.services.verify import Verifier
@@ -120,6 +124,7 @@ class Platform:
     exploration: Exploration
     naming: Naming
     paths: PathFinder
+    traversals: Traversals
     health: Health
     skill_graphs: SkillGraphs
     exporter: Exporter
@@ -231,6 +236,7 @@ async def open_platform(
         tenants = Tenants(catalogue=catalogue, vectors=vectors, intake=intake)
         tenants.know(known)
         naming, paths = Naming(graph), PathFinder(graph, Neo4jGraphWalk(session))
+        traversals = await _traversals(settings, session, naming)
         retrieval = Retrieval(
             {
                 Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
@@ -268,6 +274,7 @@ async def open_platform(
             exploration=Exploration(graph),
             naming=naming,
             paths=paths,
+            traversals=traversals,
             health=Health(
                 catalogue=catalogue,
                 vectors=vectors,
@@ -324,6 +331,19 @@ async def _embedders(
     if following and await vectors.holds(model=following.id, dimension=following.dimension):
         return following, following
     return configured, following
+
+
+@asynccontextmanager
+async def open_embedder(settings: Settings) -> AsyncGenerator[Embedder]:
+    """The configured embedder alone, for what needs no store.
+
+    Raises:
+        SetupFailed: the settings do not name one whole.
+    """
+    async with AsyncExitStack() as stack:
+        pool = WorkerPool(1)
+        stack.push_async_callback(pool.close)
+        yield _embedder(settings, settings.embedding, pool, stack)
 
 
 def _embedder(settings: Settings, wanted: EmbedderSettings, pool: WorkerPool, stack: AsyncExitStack) -> Embedder:
@@ -391,6 +411,17 @@ async def _neo4j(
     )
     session = Neo4jSession(driver)
     return session, browser, [Neo4jCompaction(server, session)], keeper
+
+
+async def _traversals(settings: Settings, session: Neo4jSession, naming: Naming) -> Traversals:
+    """The shipped traversals and those of the user's folder, each checked."""
+    files = traversal_files(cypher_folder() / "traversals", is_shipped=True)
+    files += traversal_files(settings.traversals or settings.home / "traversals", is_shipped=False)
+    traversals = Traversals(
+        Neo4jTraversals(session), naming, files, max_rows=settings.traversal_rows, timeout_s=settings.traversal_s
+    )
+    await traversals.check()
+    return traversals
 
 
 async def _inbox(settings: Settings) -> FileInbox | None:

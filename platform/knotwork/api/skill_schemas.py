@@ -54,11 +54,12 @@ class CheckAnswer(BaseModel):
 
     ok: bool
     problems: list[ProblemFound]
+    calls_model: bool = Field(description="Choosing the start calls the embedder.")
     mermaid: str
 
     @classmethod
     def of(cls, found: Inspection) -> Self:
-        return cls(ok=found.ok, problems=_problems(found), mermaid=found.mermaid)
+        return cls(ok=found.ok, problems=_problems(found), calls_model=found.calls_model, mermaid=found.mermaid)
 
 
 class DrawingAnswer(BaseModel):

@@ -18,8 +18,10 @@ from knotwork.cli import (
     ingest,
     jobs,
     maintenance,
+    paths,
     queries,
     service,
+    skills,
     sources,
     upkeep,
 )
@@ -39,7 +41,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (service, ingest, queries, sources, jobs, upkeep, exports, maintenance, evaluating, doctor, admin, demo):
+for module in (
+    service,
+    ingest,
+    queries,
+    paths,
+    sources,
+    jobs,
+    upkeep,
+    skills,
+    exports,
+    maintenance,
+    evaluating,
+    doctor,
+    admin,
+    demo,
+):
     module.register(app)
 
 

@@ -31,6 +31,7 @@ class Inspection:
 
     ok: bool
     check: CheckMode  # as declared
+    calls_model: bool  # to choose the start
     data: dict[str, Any]
     mermaid: str
 
@@ -78,7 +79,8 @@ def inspect(declaration: str) -> Inspection:
         InvalidSkillGraph: what was read cannot be meant.
     """
     graph, check = _compiled(declaration)
-    return Inspection(graph.checkup().ok, check, graph.as_data(), graph.to_mermaid())
+    calls_model = graph.scorer is not None and graph.scorer.calls_model
+    return Inspection(graph.checkup().ok, check, calls_model, graph.as_data(), graph.to_mermaid())
 
 
 def evaluate(declaration: str, ctx: SkillContext, jump_to: str | None = None) -> StepAnswer | ToScore:
