@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -14,7 +15,7 @@ from starlette.requests import ClientDisconnect
 
 from knotwork.api.auth import Administering
 from knotwork.api.operation_schemas import OperationAnswer
-from knotwork.api.operations import STARTS, answer, whole_tenant
+from knotwork.api.operations import STARTS, answer, require_every_source, whole_tenant
 from knotwork.api.problems import ALWAYS, problem_responses
 from knotwork.api.spool import PART_BYTES, Download, Spool
 from knotwork.api.state import state_of
@@ -83,21 +84,17 @@ async def export_tenant(
     complete; it is sent after that.
     """
     state, tenant = await whole_tenant(request, identity)
-    platform = state.platform
-    with platform.maintenance.alone(OperationKind.EXPORT, tenant):
-        spool = Spool(platform.settings.home)
+    home, exporter = state.platform.settings.home, state.platform.exporter
+    with state.platform.maintenance.alone(OperationKind.EXPORT, tenant):
+        is_vectors = format_ is ExportFormat.VECTORS
+        lines = exporter.export_vectors(tenant) if is_vectors else exporter.export(tenant)
+        spool = await _spooled(request, home, lines)
+    if convert := CONVERT.get(format_):
         try:
-            await _while_wanted(request, _fill(platform, tenant, format_, spool))
-            if convert := CONVERT.get(format_):
-                converted = Spool(platform.settings.home)
-                spool, whole = converted, spool
-                try:
-                    await _while_wanted(request, converted.fill(_converted(whole, convert)))
-                finally:
-                    whole.close()
-        except BaseException:
+            converted = await _spooled(request, home, _converted(spool, convert))
+        finally:
             spool.close()
-            raise
+        spool = converted
     return Download(spool, media_type=MEDIA_TYPES[format_], file_name=f"{tenant}.{format_.value}")
 
 
@@ -113,7 +110,7 @@ async def import_tenant(request: Request, response: Response, identity: Administ
     The body is what `GET /v1/export` gave and, after its last line, what it gave as `vectors`; without these, or
     with those of another embedder, texts are embedded again. Damage is found before anything is stored.
     """
-    identity.caller.require_whole_tenant()
+    require_every_source(identity)
     state, tenant = state_of(request), identity.tenant
     require_name(tenant)
     platform = state.platform
@@ -148,11 +145,16 @@ async def _import(platform: Platform, tenant: TenantId, spool: Spool, tell: Tell
         spool.close()
 
 
-async def _fill(platform: Platform, tenant: TenantId, format_: ExportFormat, spool: Spool) -> None:
-    is_vectors = format_ is ExportFormat.VECTORS
-    exported = platform.exporter.export_vectors(tenant) if is_vectors else platform.exporter.export(tenant)
-    async with aclosing(exported) as lines:
-        await spool.fill(lines)
+async def _spooled(request: Request, home: Path, parts: AsyncGenerator[bytes]) -> Spool:
+    """All parts on disk. When the caller goes away meanwhile, nothing is left of them."""
+    spool = Spool(home)
+    try:
+        async with aclosing(parts):
+            await _while_wanted(request, spool.fill(parts))
+    except BaseException:
+        spool.close()
+        raise
+    return spool
 
 
 async def _converted(spool: Spool, convert: Convert) -> AsyncGenerator[bytes]:

@@ -101,9 +101,9 @@ def import_(
     with_vectors = vectors and beside.is_file()
 
     async def work(client: Client) -> Json:
+        with session.output.progress("sending", is_bytes=True) as show:
+            begun = await client.upload("/import", _parts([file, beside] if with_vectors else [file], show))
         with session.output.progress("importing") as show:
-            parts = _parts([file, beside] if with_vectors else [file])
-            begun = await client.upload("/import", parts)
             return await client.operation(begun["operation"], progress_of(show))
 
     result = session.call(work)
@@ -203,8 +203,11 @@ def _checked(path: Path) -> Json:
     return {"sha256": end["sha256"], "lines": end["lines"] + 1}
 
 
-async def _parts(files: list[Path]) -> AsyncGenerator[bytes]:
+async def _parts(files: list[Path], show: Progress) -> AsyncGenerator[bytes]:
+    sent, total = 0, sum(path.stat().st_size for path in files)
     for path in files:
         with path.open("rb") as file:
             while part := await asyncio.to_thread(file.read, PART_BYTES):
                 yield part
+                sent += len(part)
+                show(sent, total)
