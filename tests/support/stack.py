@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -38,6 +38,7 @@ from knotwork.services.extract import GraphBuilder
 from knotwork.services.index import Indexer
 from knotwork.services.intake import Intake
 from knotwork.services.local import LocalRetriever
+from knotwork.services.model_in_use import EmbedderInUse
 from knotwork.services.retrieve import HybridRetriever, KeywordRetriever, Retrieval, SemanticRetriever
 from knotwork.services.upkeep import Upkeep
 from knotwork.services.vector_sync import VectorSync
@@ -192,18 +193,28 @@ def build_stack(
     *,
     wrap: Callable[[Any], Any] = lambda port: port,
     inbox: Inbox | None = None,
+    extractors: Switchable | None = None,
+    concurrency: int = 1,
+    in_use: EmbedderInUse | None = None,
 ) -> Stack:
-    """The services of one tenant; `wrap` is put around every port that they write through."""
-    embedder, calls, session = HashEmbedder(), Calls(), stores.session
+    """The services of one tenant; `wrap` is put around every port that they write through.
+
+    `extractors` is there for tests in which not every tenant has `extractor`, `in_use` for those that change the
+    embedding model.
+    """
+    hashing, calls, session = HashEmbedder(), Calls(), stores.session
+    embedder = in_use or hashing
     catalogue, ledger, graph = Neo4jCatalogue(session), Neo4jLedger(session), Neo4jGraphStore(session)
     noted_catalogue = calls.recording(wrap(catalogue), "catalogue")
     noted_graph = calls.recording(wrap(graph), "graph")
     noted_vectors = calls.recording(wrap(stores.vectors), "vectors")
     noted_ledger = calls.recording(wrap(ledger), "ledger")
     sync = VectorSync(noted_graph, noted_vectors, embedder)
-    extractors = Switchable(extractor)
+    extractors = extractors or Switchable(extractor)
     chunker = TextChunker()
-    graph_builder = GraphBuilder(catalogue=noted_catalogue, graph=noted_graph, extractors=extractors, sync=sync)
+    graph_builder = GraphBuilder(
+        catalogue=noted_catalogue, graph=noted_graph, extractors=extractors, sync=sync, concurrency=concurrency
+    )
     indexer = Indexer(
         catalogue=noted_catalogue,
         ledger=noted_ledger,
@@ -221,7 +232,8 @@ def build_stack(
             Mode.KEYWORD: KeywordRetriever(stores.vectors),
             Mode.HYBRID: HybridRetriever(stores.vectors, embedder),
             Mode.LOCAL: LocalRetriever(graph, stores.vectors, embedder),
-        }
+        },
+        steady=in_use.steady if in_use else nullcontext,
     )
     return Stack(
         tenant,
@@ -229,7 +241,7 @@ def build_stack(
         ledger,
         graph,
         stores.vectors,
-        embedder,
+        hashing,
         extractors,
         graph_builder,
         indexer,
