@@ -20,6 +20,7 @@ from knotwork.api import (
     skill_graphs,
     sources,
     tenants,
+    traversals,
     upkeep,
 )
 from knotwork.api.docs import add_docs
@@ -61,7 +62,7 @@ def create_app(platform: Platform, *, operator_token: str) -> FastAPI:
     app.state.knotwork = State(platform, operator_token, metrics)
     for module in (sources, jobs, failures, upkeep, query, chunks, graph, tenants, exports, operations, keys, health):
         app.include_router(module.router)
-    for module in (paths, skill_graphs):
+    for module in (paths, traversals, skill_graphs):
         app.include_router(module.router)
     add_docs(app)
     add_handlers(app)

@@ -23,6 +23,7 @@ from knotwork.cli import (
     service,
     skills,
     sources,
+    traversals,
     upkeep,
 )
 from knotwork.cli.output import json_text, printable
@@ -46,6 +47,7 @@ for module in (
     ingest,
     queries,
     paths,
+    traversals,
     sources,
     jobs,
     upkeep,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, LiteralString, TypeVar, cast
 
 import neo4j
@@ -81,6 +81,24 @@ class Neo4jSession:
         with self._repeating(READ_RETRY_S) as retry_s:
             async with self._open(retry_s) as session:
                 return await session.execute_read(run)
+
+    @asynccontextmanager
+    async def read_once(self, *, timeout_s: float, fetch_size: int = 1000) -> AsyncGenerator[neo4j.AsyncTransaction]:
+        """One transaction that the server lets read only, and ends after `timeout_s`; it is not tried again.
+
+        Errors of the statement stay the vendor's; a server that is away is StoreUnavailable, as everywhere.
+        """
+        with self._repeating(READ_RETRY_S):
+            async with (
+                self._driver.session(
+                    database=self._database,
+                    bookmark_manager=self._bookmarks,
+                    default_access_mode=neo4j.READ_ACCESS,
+                    fetch_size=fetch_size,
+                ) as session,
+                await session.begin_transaction(timeout=timeout_s) as tx,
+            ):
+                yield tx
 
     async def write(self, work: Callable[[Transaction], Awaitable[T]], *, retry_s: float = RETRY_S) -> T:
         """Run `work` in a write transaction, all or nothing; it may be run again, for `retry_s`, on a transient error.
