@@ -89,8 +89,8 @@ class Writes:
     points: list[tuple[Collection, list[Point]]]
 
 
-async def written(platform: Platform) -> Writes:
-    """Everything that the tenant's sources left in the stores."""
+async def written(platform: Platform, limit: int | None = None) -> Writes:
+    """What the tenant's sources left in the stores; with `limit`, about so many chunks, and points a collection."""
     sources: list[list[SourceWrite]] = []
     evidence: list[list[Evidence]] = []
     after: SourceRef | None = None
@@ -102,19 +102,25 @@ async def written(platform: Platform) -> Writes:
         for start in range(0, len(chunks), SLICE_CHUNKS):
             said = await platform.graph.evidence(TENANT, chunks[start : start + SLICE_CHUNKS])
             evidence.append(list(said.values()))
-    points = [(each, part) for each in COLLECTIONS async for part in stored_points(platform.vectors, each)]
+        if limit is not None and sum(map(len, evidence)) >= limit:
+            break
+    points = [(each, part) for each in COLLECTIONS async for part in stored_points(platform.vectors, each, limit)]
     return Writes(sources, evidence, points)
 
 
-async def stored_points(vectors: VectorStore, collection: Collection) -> AsyncGenerator[list[Point]]:
+async def stored_points(
+    vectors: VectorStore, collection: Collection, limit: int | None = None
+) -> AsyncGenerator[list[Point]]:
     """The points of a collection by pages, with the text that keyword search reads of a chunk."""
     after: str | None = None
+    given = 0
     while True:
         page, after = await vectors.scroll(
             TENANT, collection, view=View(), after=after, limit=SLICE_POINTS, with_vectors=True
         )
         yield [Point(one.id, one.vector or (), one.payload, _keyword_text(one.payload)) for one in page]
-        if after is None:
+        given += len(page)
+        if after is None or (limit is not None and given >= limit):
             return
 
 
