@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import structlog
 from pydantic import SecretStr
@@ -15,6 +16,8 @@ from knotwork.adapters.files.inbox import FileInbox
 from knotwork.adapters.files.traversal_files import traversal_files
 from knotwork.adapters.models.extractors import EndpointExtractors, NoExtractors, OneExtractor
 from knotwork.adapters.models.fastembed_embedder import FastembedEmbedder
+from knotwork.adapters.models.http_reranker import HttpReranker
+from knotwork.adapters.models.openai_chooser import OpenAIChooser
 from knotwork.adapters.models.openai_embedder import OpenAIEmbedder
 from knotwork.adapters.models.openai_http import OpenAIEndpoint
 from knotwork.adapters.models.packaged_embedder import PackagedEmbedder
@@ -30,6 +33,7 @@ from knotwork.adapters.neo4j.graph_walk import Neo4jGraphWalk
 from knotwork.adapters.neo4j.keeper import Keeper
 from knotwork.adapters.neo4j.keys import Neo4jKeyStore
 from knotwork.adapters.neo4j.ledger import Neo4jLedger
+from knotwork.adapters.neo4j.outlines import Neo4jOutlines
 from knotwork.adapters.neo4j.session import Neo4jSession, open_driver
 from knotwork.adapters.neo4j.skill_store import Neo4jSkillStore
 from knotwork.adapters.neo4j.statements import cypher_folder
@@ -43,12 +47,14 @@ from knotwork.domain.model import TenantId
 from knotwork.domain.retrieval import Mode
 from knotwork.errors import SetupFailed, UnknownTenant
 from knotwork.ports.catalogue import Catalogue
+from knotwork.ports.chooser import Chooser
 from knotwork.ports.compaction import Compactable
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.keys import KeyStore
 from knotwork.ports.ledger import Ledger
 from knotwork.ports.models import Embedder, Extractor
 from knotwork.ports.parser import Parser
+from knotwork.ports.reranker import Reranker
 from knotwork.ports.vector_store import VectorStore
 from knotwork.services.access import Access
 from knotwork.services.citations import Citations
@@ -64,8 +70,10 @@ from knotwork.services.maintenance import Maintenance, OperationKind
 from knotwork.services.model_change import ModelChange
 from knotwork.services.model_in_use import EmbedderInUse
 from knotwork.services.naming import Naming
+from knotwork.services.navigate import LexicalChooser, NavigateRetriever
 from knotwork.services.paths import PathFinder
 from knotwork.services.paths_retriever import PathsRetriever
+from knotwork.services.refine import Refinement
 from knotwork.services.repair import Repairer
 from knotwork.services.restore import Importer
 from knotwork.services.retrieve import HybridRetriever, KeywordRetriever, Retrieval, SemanticRetriever
@@ -83,6 +91,9 @@ PARSE_TIMEOUT_S = 300.0  # one document; 50 MB of PDF were read in less
 
 SKILLS_TIMEOUT_S = 5.0  # one evaluation of a skill graph; the largest that is taken, cold, needs 1.5 s
 SKILLS_MEMORY_BYTES = 1 << 30  # address space of a process that evaluates them
+
+QUERY_ATTEMPTS = 2  # at a model's answer while somebody waits for it
+QUERY_CONCURRENCY = 16  # requests to such a model at once; further ones wait for their turn
 
 DEFAULT_TENANT = TenantId("default")
 
@@ -243,9 +254,17 @@ async def open_platform(
                 Mode.KEYWORD: KeywordRetriever(vectors),
                 Mode.HYBRID: HybridRetriever(vectors, embedder),
                 Mode.LOCAL: LocalRetriever(graph, vectors, embedder),
+                Mode.NAVIGATE: NavigateRetriever(
+                    Neo4jOutlines(session),
+                    vectors,
+                    _chooser(settings, stack),
+                    documents=settings.navigate_documents,
+                    chunks=settings.navigate_chunks,
+                ),
                 Mode.PATHS: PathsRetriever(naming, paths, vectors),
             },
             steady=embedder.steady,
+            refinement=Refinement(vectors, _reranker(settings, stack)),
         )
         yield Platform(
             settings=settings,
@@ -457,6 +476,38 @@ async def _extractors(settings: Settings, pool: WorkerPool, stack: AsyncExitStac
     stack.push_async_callback(endpoint.close)
     extractors = EndpointExtractors(endpoint, model=settings.extraction_model)
     return extractors, extractors.for_tenant(TenantSettings()).id
+
+
+def _chooser(settings: Settings, stack: AsyncExitStack) -> Chooser:
+    if settings.chooser == "lexical":
+        return LexicalChooser()
+    if not settings.chooser_url or not settings.chooser_model:
+        raise SetupFailed("KNOTWORK_CHOOSER is openai; set KNOTWORK_CHOOSER_URL and KNOTWORK_CHOOSER_MODEL too")
+    endpoint = _query_endpoint(settings, settings.chooser_url, settings.chooser_api_key)
+    stack.push_async_callback(endpoint.close)
+    return OpenAIChooser(endpoint, model=settings.chooser_model)
+
+
+def _reranker(settings: Settings, stack: AsyncExitStack) -> Reranker | None:
+    if not settings.rerank_url:
+        return None
+    base, _, path = settings.rerank_url.rstrip("/").rpartition("/")
+    if not urlsplit(base).hostname:
+        raise SetupFailed("KNOTWORK_RERANK_URL: give the whole URL of the endpoint, as http://127.0.0.1:8080/rerank")
+    endpoint = _query_endpoint(settings, base, settings.rerank_api_key)
+    stack.push_async_callback(endpoint.close)
+    return HttpReranker(endpoint, path=path, model=settings.rerank_model)
+
+
+def _query_endpoint(settings: Settings, url: str, key: SecretStr | None) -> OpenAIEndpoint:
+    """An endpoint that somebody waits for."""
+    return OpenAIEndpoint(
+        url,
+        api_key=key.get_secret_value() if key else None,
+        timeout_s=settings.query_model_timeout_s,
+        attempts=QUERY_ATTEMPTS,
+        concurrency=QUERY_CONCURRENCY,
+    )
 
 
 def _endpoint(settings: Settings, url: str, key: SecretStr | None) -> OpenAIEndpoint:

@@ -107,6 +107,29 @@ class Settings(BaseSettings):
         default="packaged", description="packaged, openai (needs extraction_url and extraction_model) or none."
     )
 
+    chooser: Literal["lexical", "openai"] = Field(
+        default="lexical",
+        description="What picks documents in mode navigate: lexical, or openai (needs chooser_url and chooser_model).",
+    )
+    chooser_url: str | None = Field(
+        default=None, description="Base URL of an OpenAI-compatible chat endpoint that picks documents."
+    )
+    chooser_model: str | None = Field(default=None, description="Model asked there.")
+    chooser_api_key: SecretStr | None = Field(default=None, description="Key of that endpoint.")
+    navigate_documents: int = Field(default=3, ge=1, le=20, description="Documents read in mode navigate, at most.")
+    navigate_chunks: int = Field(default=40, ge=1, le=200, description="Passages read of each of them, at most.")
+
+    rerank_url: str | None = Field(
+        default=None,
+        description="URL of a rerank endpoint in the shape of Cohere, Jina, vLLM, Voyage or TEI, such as "
+        "https://api.jina.ai/v1/rerank; unset: queries that ask to be reranked are refused.",
+    )
+    rerank_model: str | None = Field(default=None, description="Model asked there; unset: the endpoint has but one.")
+    rerank_api_key: SecretStr | None = Field(default=None, description="Key of the rerank endpoint.")
+
+    query_model_timeout_s: float = Field(
+        default=20.0, gt=0, description="Seconds a chooser's or a reranker's answer may take; asked twice, at most."
+    )
     model_timeout_s: float = Field(default=60.0, gt=0, description="Seconds a model request may take.")
     model_attempts: int = Field(default=4, ge=1, description="Attempts at a model request on 429, 5xx and time-outs.")
 

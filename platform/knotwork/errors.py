@@ -146,6 +146,16 @@ class ModeNotConfigured(PlatformError):
         self.mode, self.needs = mode, needs
 
 
+class OptionNotConfigured(PlatformError):
+    """An option of a query needs something that is not configured."""
+
+    code = "option_not_configured"
+
+    def __init__(self, option: str, needs: str) -> None:
+        super().__init__(f"option {option!r} is not available: {needs}")
+        self.option, self.needs = option, needs
+
+
 class RunFailed(PlatformError):
     """A run that was waited for ended without its work done; `run_code` says why."""
 

@@ -42,3 +42,25 @@ def test_a_ranking_that_repeats_a_chunk_is_refused() -> None:
 def test_damping_must_be_positive() -> None:
     with pytest.raises(InvalidRanking):
         fuse_rankings([[A]], k=0)
+
+
+def test_a_ranking_that_weighs_more_decides_and_the_scale_stays() -> None:
+    assert [hit.id for hit in fuse_rankings([[A, B], [B, A]], weights=(1, 2))] == [B, A]
+    assert fuse_rankings([[A], [A]], weights=(3, 0.5))[0].score == pytest.approx(1.0)
+
+
+def test_a_ranking_of_no_weight_is_left_out() -> None:
+    assert fuse_rankings([[A, B], [C]], weights=(1, 0)) == fuse_rankings([[A, B]])
+
+
+@given(st.lists(st.lists(st.sampled_from([A, B, C]), unique=True), min_size=1, max_size=5), st.floats(0.01, 100))
+def test_equal_weights_change_nothing(rankings: list[list[ChunkId]], weight: float) -> None:
+    weighted = fuse_rankings(rankings, weights=[weight] * len(rankings))
+    plain = fuse_rankings(rankings)
+    assert {hit.id: hit.score for hit in weighted} == pytest.approx({hit.id: hit.score for hit in plain})
+
+
+@pytest.mark.parametrize("weights", [(1.0,), (1.0, -1.0), (1.0, float("nan")), (1.0, float("inf"))])
+def test_weights_that_fit_no_ranking_are_refused(weights: tuple[float, ...]) -> None:
+    with pytest.raises(InvalidRanking):
+        fuse_rankings([[A], [B]], weights=weights)

@@ -37,6 +37,7 @@ STATUS: Mapping[str, int] = {
     "unsupported_document": 415,
     "run_failed": 422,
     "mode_not_configured": 422,
+    "option_not_configured": 422,
     "provenance_missing": 500,
     "dimension_mismatch": 500,
     "setup_failed": 503,

@@ -11,7 +11,7 @@ from knotwork.api.problems import ALWAYS, problem_responses
 from knotwork.api.schemas import PassageOut, QueryAnswer, QueryBody, UsageOut
 from knotwork.api.state import state_of
 from knotwork.domain.filters import parse_filter
-from knotwork.domain.retrieval import RetrieveOptions
+from knotwork.domain.retrieval import FusionWeights, RetrieveOptions
 
 router = APIRouter(prefix="/v1", tags=["query"])
 
@@ -19,7 +19,13 @@ router = APIRouter(prefix="/v1", tags=["query"])
 @router.post(
     "/query",
     responses=problem_responses(
-        *ALWAYS, "mode_not_configured", "model_failed", "model_refused", "upload_too_large", "upload_stalled"
+        *ALWAYS,
+        "mode_not_configured",
+        "option_not_configured",
+        "model_failed",
+        "model_refused",
+        "upload_too_large",
+        "upload_stalled",
     ),
 )
 async def query(request: Request, identity: Reading, body: QueryBody) -> QueryAnswer:
@@ -30,6 +36,9 @@ async def query(request: Request, identity: Reading, body: QueryBody) -> QueryAn
         filter=None if body.filter is None else parse_filter(body.filter),
         min_score=body.min_score,
         explain=body.explain,
+        diversity=body.diversity,
+        rerank=body.rerank,
+        weights=None if body.weights is None else FusionWeights(body.weights.semantic, body.weights.keyword),
     )
     platform = state_of(request).platform
     result = await platform.retrieval.query(identity.reader, body.query, body.mode, options)

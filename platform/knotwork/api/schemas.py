@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from knotwork.domain.catalogue import FailedChunk, IndexResult, Run, RunState, TenantSettings
 from knotwork.domain.graph_views import EntityView, MentionView, RelationshipView
 from knotwork.domain.model import Heading, Passage, Source, SourceRef
-from knotwork.domain.retrieval import MAX_TOP_K, Mode
+from knotwork.domain.retrieval import MAX_TOP_K, MAX_WEIGHT, Mode
 from knotwork.ports.keys import ApiKey, Scope
 from knotwork.services.upkeep import Staleness, StaleSource
 
@@ -223,12 +223,22 @@ class QueuedPage(Queued):
     next: str | None = Field(description="Pass it as `after` to queue what follows; null: this was the last.")
 
 
+class FusionWeightsIn(Body):
+    """What the two rankings of mode hybrid weigh; 0 leaves one out."""
+
+    semantic: float = Field(1.0, ge=0, le=MAX_WEIGHT)
+    keyword: float = Field(1.0, ge=0, le=MAX_WEIGHT)
+
+
 class QueryBody(Body):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {"query": "Which teams depend on the retry budget?", "mode": "local", "top_k": 5},
                 {"query": "on-call rota", "filter": {"source_type": "document", "reviewed": {"gte": "2026-01-01"}}},
+                {"query": "What does the retry budget policy say?", "mode": "navigate", "explain": True},
+                {"query": "payouts delayed", "mode": "hybrid", "weights": {"keyword": 2}, "diversity": 0.3},
+                {"query": "Why were the payouts late?", "mode": "semantic", "rerank": True, "min_score": 0.1},
             ]
         }
     )
@@ -240,6 +250,17 @@ class QueryBody(Body):
         None,
         description="Field → value, list (any of) or {gte, lte}; fields are source_type, source_id and metadata's.",
     )
+    diversity: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="How much passages are chosen for not repeating each other, 0 to 1; scores and order stay.",
+    )
+    rerank: bool = Field(
+        False,
+        description="Have the configured reranker score the candidates: scores and min_score are then its own.",
+    )
+    weights: FusionWeightsIn | None = Field(None, description="Of mode hybrid; absent: both rankings alike.")
     explain: bool = Field(False, description="Tell in `explanation` how the answer came about, where the mode can.")
 
 
@@ -274,7 +295,9 @@ class QueryAnswer(BaseModel):
     )
     explanation: dict[str, Any] | None = Field(
         None,
-        description="If asked for, in mode local: seeds with their weights, and the part of the graph that was walked.",
+        description="If asked for. Mode local: seeds with their weights, and the part of the graph that was walked. "
+        "Mode navigate: the chooser, the documents it chose, and how many it was shown; unasked where another chooser "
+        "had to do it: `fallback` then says from which to which, and why.",
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from knotwork.cli.output import json_text
 from knotwork.cli.passages import show_passages
 from knotwork.cli.session import Session, command
 from knotwork.domain.normalise import normalise_name
@@ -30,6 +31,15 @@ Filters = Annotated[
     ),
 ]
 MinScore = Annotated[float | None, typer.Option("--min-score", help="Least score, on the scale of the mode.")]
+Diversity = Annotated[
+    float, typer.Option("--diversity", min=0, max=1, help="How much passages shall not repeat each other, 0 to 1.")
+]
+Rerank = Annotated[bool, typer.Option("--rerank", help="Have the configured reranker order them, on its scale.")]
+Weights = Annotated[
+    str | None,
+    typer.Option("--weights", metavar="S:K", help="Of mode hybrid: what meaning and words weigh, such as 1:2."),
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Tell how the answer came about.")]
 Whole = Annotated[bool, typer.Option("--full", help="Passages in full length.")]
 
 
@@ -47,6 +57,9 @@ def ask(
     top_k: TopK = 5,
     filter_: Filters = None,
     min_score: MinScore = None,
+    diversity: Diversity = 0.0,
+    rerank: Rerank = False,
+    explain: Explain = False,
     whole: Whole = False,
 ) -> None:
     """Show the passages that answer a question.
@@ -54,7 +67,20 @@ def ask(
     They are numbered, each with its source and what led to it. Mode local goes from what the question names through
     the graph, so it finds what no single passage says.
     """
-    _query(session, question, mode, top_k, filter_, min_score, whole=whole)
+    _query(
+        session,
+        question,
+        {
+            "mode": mode,
+            "top_k": top_k,
+            "min_score": min_score,
+            "diversity": diversity or None,
+            "rerank": rerank or None,
+        },
+        filter_,
+        explain=explain,
+        whole=whole,
+    )
 
 
 def search(
@@ -64,13 +90,26 @@ def search(
     top_k: TopK = 10,
     filter_: Filters = None,
     min_score: MinScore = None,
+    diversity: Diversity = 0.0,
+    rerank: Rerank = False,
+    weights: Weights = None,
+    explain: Explain = False,
     whole: Whole = False,
 ) -> None:
     """Search passages in a mode of your choice.
 
-    By meaning (semantic), by words (keyword), by both (hybrid), or through the graph (local).
+    By meaning (semantic), by words (keyword), by both (hybrid), by choosing documents from their outlines (navigate),
+    or through the graph (local).
     """
-    _query(session, query, mode, top_k, filter_, min_score, whole=whole)
+    options = {
+        "mode": mode,
+        "top_k": top_k,
+        "min_score": min_score,
+        "diversity": diversity or None,
+        "rerank": rerank or None,
+        "weights": None if weights is None else _weights(weights),
+    }
+    _query(session, query, options, filter_, explain=explain, whole=whole)
 
 
 def entity(
@@ -101,27 +140,41 @@ async def query(client: Client, question: str, *, mode: Mode, top_k: int = 5, **
 def _query(
     session: Session,
     question: str,
-    mode: Mode,
-    top_k: int,
+    options: dict[str, Any],
     filters: list[str] | None,
-    min_score: float | None,
     *,
+    explain: bool,
     whole: bool,
 ) -> None:
     from knotwork.cli.parsing import parse_filter_options
 
     conditions = parse_filter_options(filters) if filters else None
-    answer = session.call(
-        lambda client: query(client, question, mode=mode, top_k=top_k, filter=conditions, min_score=min_score)
-    )
+    answer = session.call(lambda client: query(client, question, **options, filter=conditions, explain=explain or None))
     if session.output.as_json:
         session.output.document(answer)
         return
     if answer["degraded"]:
         session.output.note(f"answered without {', '.join(answer['degraded'])}; see `knotwork status`", style="yellow")
     show_passages(session.output, answer["passages"], whole=whole)
+    told = answer["explanation"] or {}
+    if fallback := told.get("fallback"):
+        session.output.note(
+            f"documents were chosen by {fallback['to']}, as {fallback['from']} failed: {fallback['reason']}",
+            style="yellow",
+        )
+    if explain:
+        session.output.line(json_text(told))
     if not answer["passages"]:
         session.output.note("no passage found; `knotwork sources` lists what is indexed")
+
+
+def _weights(text: str) -> dict[str, float]:
+    """`S:K`, in the form that the service reads."""
+    try:
+        semantic, keyword = (float(part) for part in text.split(":"))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no pair of weights; write --weights 1:2") from None
+    return {"semantic": semantic, "keyword": keyword}
 
 
 async def _find_entity(client: Client, name: str) -> Json:

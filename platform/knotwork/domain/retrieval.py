@@ -13,6 +13,7 @@ from knotwork.errors import InvalidInput
 
 MAX_TOP_K = 200
 MAX_QUERY_BYTES = 8 * 1024
+MAX_WEIGHT = 1000
 
 
 class Mode(StrEnum):
@@ -37,17 +38,39 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
+class FusionWeights:
+    """What the rankings that hybrid joins weigh; 0 leaves one out."""
+
+    semantic: float = 1.0
+    keyword: float = 1.0
+
+    def __post_init__(self) -> None:
+        weights = (self.semantic, self.keyword)
+        if not all(0 <= weight <= MAX_WEIGHT for weight in weights) or not any(weights):
+            raise InvalidInput(f"weights are 0 to {MAX_WEIGHT}, and one of them above 0")
+
+
+@dataclass(frozen=True, slots=True)
 class RetrieveOptions:
-    """How much is returned: the best `top_k` passages (1 to 200) with score ≥ min_score that meet the filter."""
+    """How much is returned: the best `top_k` passages (1 to 200) with score ≥ min_score that meet the filter.
+
+    `diversity` (0 to 1) chooses them among more candidates so that they repeat each other less; they keep scores and
+    order. `rerank` has a reranker score the candidates: scores, and with them `min_score`, are then the reranker's.
+    """
 
     top_k: int = 5
     filter: Filter | None = None
     min_score: float | None = None  # applied before the cut, on the scale of the mode; None: no floor
     explain: bool = False  # tell how the answer came about, where the mode can
+    diversity: float = 0.0
+    rerank: bool = False
+    weights: FusionWeights | None = None  # of mode hybrid; None: both alike
 
     def __post_init__(self) -> None:
         if not 1 <= self.top_k <= MAX_TOP_K:
             raise InvalidInput(f"top_k is {self.top_k}; it must be 1 to {MAX_TOP_K}")
+        if not 0 <= self.diversity <= 1:
+            raise InvalidInput(f"diversity is {self.diversity}; it must be 0 to 1")
 
 
 @dataclass(frozen=True, slots=True)

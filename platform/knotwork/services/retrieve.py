@@ -8,17 +8,25 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 
 from knotwork.domain.fusion import fuse_rankings
 from knotwork.domain.model import ChunkId, Passage
-from knotwork.domain.retrieval import Mode, Reader, RetrievalResult, RetrieveOptions, checked_query
-from knotwork.errors import ModeNotConfigured
+from knotwork.domain.retrieval import (
+    FusionWeights,
+    Mode,
+    Reader,
+    RetrievalResult,
+    RetrieveOptions,
+    checked_query,
+)
+from knotwork.errors import InvalidInput, ModeNotConfigured, OptionNotConfigured
 from knotwork.ports.models import Embedder
 from knotwork.ports.retriever import MeteredRetriever, Retriever
 from knotwork.ports.vector_store import Collection, VectorStore
 from knotwork.services.passages import passage_from, passages_for, view_of
+from knotwork.services.refine import Refinement
 
 FUSED = 100  # hits of each ranking that hybrid joins, at least
+WEIGHTED = (Mode.HYBRID, Mode.AUTO)  # auto may come to hybrid
 
 NEEDS: Mapping[Mode, str] = {
-    Mode.NAVIGATE: "reading documents by their outlines is not part of this version",
     Mode.GLOBAL: "it needs community summaries, which are not part of this version",
     Mode.PATHS: "paths between entities are not part of this version",
     Mode.AUTO: "it needs the skill graph's router, which is not part of this version",
@@ -82,7 +90,11 @@ class HybridRetriever:
             self._vectors.search_dense(reader.tenant, Collection.CHUNKS, embeddings.vectors[0], view=view, limit=limit),
             self._vectors.search_keyword(reader.tenant, query, view=view, limit=limit),
         )
-        ranked = fuse_rankings([[ChunkId(hit.id) for hit in hits] for hits in (dense, keyword)])
+        weights = options.weights or FusionWeights()
+        ranked = fuse_rankings(
+            [[ChunkId(hit.id) for hit in hits] for hits in (dense, keyword)],
+            weights=(weights.semantic, weights.keyword),
+        )
         passages = await passages_for(self._vectors, reader, options, ranked, query_vector=embeddings.vectors[0])
         return RetrievalResult(passages, embeddings.usage)
 
@@ -95,9 +107,10 @@ class Retrieval:
         retrievers: Mapping[Mode, Retriever],
         *,
         steady: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+        refinement: Refinement | None = None,
     ) -> None:
         """`steady` has the embedding model stay as it is: a question is not searched for with another's vectors."""
-        self._retrievers, self._steady = dict(retrievers), steady
+        self._retrievers, self._steady, self._refinement = dict(retrievers), steady, refinement
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -119,11 +132,24 @@ class Retrieval:
         """The best passages in one mode.
 
         Raises:
-            ModeNotConfigured: the mode is not wired.
-            InvalidInput, StoreUnavailable: as `Retriever.retrieve`.
+            ModeNotConfigured, OptionNotConfigured: the mode or an option is not wired.
+            InvalidInput, StoreUnavailable: as `Retriever.retrieve`; or an option that is not of the mode.
+            ModelFailed, ModelRefused: the reranker that was asked for.
         """
         retriever = self.require(mode)
+        if options.weights is not None and mode not in WEIGHTED:
+            raise InvalidInput(f"weights are of mode {Mode.HYBRID.value!r}; leave them out in mode {mode.value!r}")
+        refinement = self._refinement
+        if refinement is None and (options.rerank or options.diversity):
+            raise OptionNotConfigured("rerank" if options.rerank else "diversity", "its parts are not configured")
         async with self._steady():
-            if isinstance(retriever, MeteredRetriever):
-                return await retriever.retrieve_with_usage(reader, query, options)
-            return RetrievalResult(tuple(await retriever.retrieve(reader, query, options)))
+            if refinement is None:
+                return await _answer(retriever, reader, query, options)
+            found = await _answer(retriever, reader, query, refinement.widened(options))
+            return await refinement.refine(reader, query, options, found)
+
+
+async def _answer(retriever: Retriever, reader: Reader, query: str, options: RetrieveOptions) -> RetrievalResult:
+    if isinstance(retriever, MeteredRetriever):
+        return await retriever.retrieve_with_usage(reader, query, options)
+    return RetrievalResult(tuple(await retriever.retrieve(reader, query, options)))

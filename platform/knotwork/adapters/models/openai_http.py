@@ -99,10 +99,17 @@ class OpenAIEndpoint:
             TryAgain: no answer in time, 408, 429, 5xx, or an answer that is no JSON object.
             RequestRefused: any other status.
         """
+        answer = await self.post_any(path, body)
+        if not isinstance(answer, dict):
+            raise TryAgain(f"{self.address} answered with something that is no JSON object; is the address right?")
+        return cast("dict[str, object]", answer)
+
+    async def post_any(self, path: str, body: Mapping[str, object]) -> object:
+        """Send one request and return the JSON of the answer, None where it is none; errors as of `post`."""
         try:
             async with self._turns, asyncio.timeout(self._timeout_s):
                 # Raw JSON, since endpoints differ: the client's own types would take whatever comes unchecked.
-                answer = await self._client.post(f"/{path}", body=dict(body), cast_to=object)
+                return await self._client.post(f"/{path}", body=dict(body), cast_to=object)
         except (TimeoutError, openai.APITimeoutError):
             raise TryAgain(f"{self.address} did not answer within {self._timeout_s:g} s") from None
         except openai.APIStatusError as error:
@@ -110,10 +117,7 @@ class OpenAIEndpoint:
         except openai.APIError as error:
             raise TryAgain(f"{self.address} cannot be reached: {self._said(error.__cause__ or error)}") from None
         except (ValueError, RecursionError):  # from the client's JSON parser
-            answer = None
-        if not isinstance(answer, dict):
-            raise TryAgain(f"{self.address} answered with something that is no JSON object; is the address right?")
-        return cast("dict[str, object]", answer)
+            return None
 
     async def close(self) -> None:
         """Close its connections."""
