@@ -37,8 +37,11 @@ def _lines(nodes: Sequence[SkillNode], edges: Sequence[SkillEdge]) -> Iterator[s
 
 
 def quoted(label: str) -> str:
-    """A label as a quoted Mermaid string: a newline is a line break, what could be read as syntax is a code point."""
-    return f'"{"".join(map(_escaped, label))}"'
+    """A label as a quoted Mermaid string: a newline is a line break, what could be read as syntax is a code point.
+
+    An empty one is a space, since Mermaid takes no empty string.
+    """
+    return f'"{"".join(map(_escaped, label or " "))}"'
 
 
 def _escaped(character: str) -> str:

@@ -25,9 +25,9 @@ from knotwork.skills import (
     decide_skill,
     skill_graph,
 )
-from knotwork.skills.patterns import timed_pattern
 from knotwork.skills.declared import json_schema, load_graph
 from knotwork.skills.expressions import context_condition, result_condition
+from knotwork.skills.patterns import timed_pattern
 
 ASSISTANT = r"""
 skills:

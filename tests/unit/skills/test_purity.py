@@ -12,7 +12,14 @@ import pytest
 import knotwork.skills
 
 FOLDER = Path(knotwork.skills.__file__).parent
-FILES = {"conditions", "patterns", "expressions", "document", "declared", "evaluation"}  # graphs declared as data, which need regex and yaml
+FILES = {
+    "conditions",
+    "patterns",
+    "expressions",
+    "document",
+    "declared",
+    "evaluation",
+}  # graphs declared as data, which need regex and yaml
 OURS = ("knotwork.domain", "knotwork.errors", "knotwork.ports.models", "knotwork.skills")
 
 
