@@ -292,6 +292,37 @@ def test_a_surname_stands_for_the_one_person_of_its_page_each_time() -> None:
     assert ("Ida Torvald", "also-known-as", "Torvald") in facts(answer)
 
 
+def test_a_surname_stands_before_a_numeral() -> None:
+    answer = read("The ballet was finished by Anton Seidl II in 1899. Seidl died in Graz.", "Winter Ballet")
+    assert ("Anton Seidl II", "dies-in", "Graz") in facts(answer)
+
+
+def test_a_town_with_its_state_is_another_spelling_of_it_in_text_and_title() -> None:
+    answer = read("Ida was born in West Alder, Illinois, and lived in Lyon, France and Italy.", "Alderton, Ohio")
+    assert {
+        ("West Alder, Illinois", "also-known-as", "West Alder"),
+        ("West Alder, Illinois", "located-in", "Illinois"),
+        ("Alderton, Ohio", "also-known-as", "Alderton"),
+        ("Alderton, Ohio", "located-in", "Ohio"),
+    } <= facts(answer)
+    assert types(answer)["Alderton, Ohio"] == "place"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("The farm lies in north-west Iowa.", "Iowa"),
+        (
+            "She won the Harker Award for Best Actress in a Comedy Series.",
+            "Harker Award for Best Actress in a Comedy Series",
+        ),
+        ("He plays as a midfielder for Al-Nasim.", "Al-Nasim"),
+    ],
+)
+def test_a_name_is_found_whole_and_without_what_stands_before_it(text: str, name: str) -> None:
+    assert name in types(read(text))
+
+
 def test_two_people_joined_by_and_are_two() -> None:
     answer = read("Sancha was a daughter of Alfonso V of León and Elvira of Galicia.", "Sancha of León")
     parents = {target for _, kind, target in facts(answer) if kind == "daughter-of"}

@@ -18,11 +18,12 @@ from knotwork.adapters.models.rules.loading import installed_model, pipeline
 from knotwork.adapters.models.rules.mentions import Mentions, find_mentions
 from knotwork.adapters.models.rules.relations import RelationReader
 from knotwork.adapters.models.rules.scripts import is_english, names_and_terms
+from knotwork.adapters.models.rules.spellings import join_spellings
 from knotwork.adapters.models.rules.structure import Layout, read_layout
 from knotwork.adapters.models.rules.topic import Topic, read_title
 from knotwork.adapters.models.rules.types import settle_types, type_by_form
 
-RULES_VERSION: Final = "3"
+RULES_VERSION: Final = "4"
 """Raised whenever the rules' answer to any text changes: extractions are reused as long as the id stays."""
 
 EXTRACTOR_ID: Final = f"packaged-rules/{RULES_VERSION}+{'-'.join(installed_model()[:2])}"
@@ -94,6 +95,7 @@ def _read(doc: Doc, plan: _Plan, headings: Sequence[str]) -> RawExtraction:
     marked = (word for block in plan.layout.prose for word in block.marked)
     mentions = find_mentions(doc, topic, marked, headings)
     subject = mentions.thing(topic.name) if topic else None
+    join_spellings(doc, mentions, topic)
     facts: dict[tuple[int, str, int], str] = {}
     reader = RelationReader(doc, mentions, Coreference(doc, mentions, subject), _hosts(doc, plan.prose))
     for fact in reader.facts():

@@ -30,6 +30,11 @@ _MAX_MARKED_WORDS: Final = 4
 STYLE_RANK: Final = 3
 MODEL_RANK: Final = 5
 
+_CAPITALISED: Final = r"[A-Z][\w’'&-]*"
+_AWARD = re.compile(
+    rf"(?!The )(?:{_CAPITALISED} ){{1,6}}(?:Award|Prize|Medal)s? for {_CAPITALISED}"
+    rf"(?: (?:(?:in|and|or|of|by) (?:(?:a|an|the) )?)?{_CAPITALISED}){{0,8}}"
+)
 _SAYS_WHAT_IT_IS = re.compile(r" (?:is|was) ")
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]*)[\"”]")
 _NUMERAL = re.compile(r"[IVX]{1,5}")
@@ -98,6 +103,14 @@ def identifiers(doc: Doc) -> Iterator[Candidate]:
         span = doc.char_span(match.start(), match.end(), alignment_mode="expand")
         if span is not None and span.text.strip(".,;:()") == match[0]:
             yield Candidate(3, span.start, span.end, "", name=match[0])
+
+
+def award_names(doc: Doc) -> Iterator[Candidate]:
+    """`Academy Award for Best Director`, whole: the model stops at `Best`."""
+    for match in _AWARD.finditer(doc.text):
+        span = doc.char_span(*match.span(), alignment_mode="expand")
+        if span is not None and len(span) <= _MAX_NAME_TOKENS:
+            yield Candidate(STYLE_RANK, span.start, span.end, "")
 
 
 def quoted_titles(doc: Doc) -> Iterator[Candidate]:
@@ -249,12 +262,17 @@ def _trim(span: Span) -> tuple[int, int]:
             end = token.i
             break
     doc = span.doc
-    while start < end and (doc[start].lower_ in _TRIM or not doc[start].text[0].isalnum()):
+    while start < end and (doc[start].lower_ in _TRIM or not doc[start].text[0].isalnum() or _is_plain(doc[start])):
         start += 1
     while start < end and (doc[end - 1].lower_ in _TRIM or not any(c.isalnum() for c in doc[end - 1].text)):
         # a closing bracket belongs to a name that opened it; `Inc.` keeps its dot by tokenisation
         end -= 1
     return start, end
+
+
+def _is_plain(token: Token) -> bool:
+    """Whether a word is English and in lower case, as `north` of `north-west Iowa`."""
+    return token.text.islower() and token.is_alpha and is_common_word(token.lower_)
 
 
 def _with_head(doc: Doc, end: int, kind: str) -> tuple[int, str]:

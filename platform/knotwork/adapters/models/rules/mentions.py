@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from spacy.tokens import Doc, Span
 
 from knotwork.adapters.models.rules.candidates import (
     MODEL_RANK,
     Candidate,
+    award_names,
     capitalised_runs,
     clause_names,
     identifiers,
@@ -24,14 +24,9 @@ from knotwork.adapters.models.rules.candidates import (
     topic_names,
 )
 from knotwork.adapters.models.rules.clauses import Clause, plain_clauses
-from knotwork.adapters.models.rules.places import PLACES
-from knotwork.adapters.models.rules.styles import read_styled, ruler_without_land
 from knotwork.adapters.models.rules.terms import key_terms
 from knotwork.adapters.models.rules.topic import Topic
-from knotwork.adapters.models.rules.vocabulary import NOUN_TYPES, PERSON_PRONOUNS, THING_PRONOUNS
 from knotwork.domain.normalise import normalise_name
-
-_MAX_OPENING: Final = 30  # tokens within which a text says what it is about
 
 
 @dataclass(slots=True)
@@ -103,8 +98,14 @@ def find_mentions(doc: Doc, topic: Topic | None, marked: Iterable[str], headings
     """Find names (by the model, by title, mark-up, quotation and capitals) and terms; overlaps go to the surer sign."""
     mentions = Mentions(doc)
     mentions.clauses = list(plain_clauses(doc))
-    styled = list(styled_names(doc))
-    surest = [*topic_names(doc, topic), *styled, *marked_phrases(doc, marked), *identifiers(doc), *quoted_titles(doc)]
+    surest = [
+        *topic_names(doc, topic),
+        *styled_names(doc),
+        *award_names(doc),
+        *marked_phrases(doc, marked),
+        *identifiers(doc),
+        *quoted_titles(doc),
+    ]
     in_clauses = (name for clause in mentions.clauses for name in (*clause.subjects, *clause.objects))
     _place(doc, mentions, [*surest, *in_clauses, *model_names(doc), *opening_name(doc)])
     _place(doc, mentions, capitalised_runs(doc, mentions.at))
@@ -113,28 +114,7 @@ def find_mentions(doc: Doc, topic: Topic | None, marked: Iterable[str], headings
     _place(doc, mentions, key_terms(doc, headlines))
     if topic is not None:
         _join_opening_subject(doc, mentions, topic)
-    _read_styles(mentions, styled, topic)
-    _complete_short_names(doc, mentions, topic)
     return mentions
-
-
-def _read_styles(mentions: Mentions, styled: Iterable[Candidate], topic: Topic | None) -> None:
-    """State what a style says (`King of Italy`), and the name without it as another spelling where it is a full one."""
-    owners = {mentions.at[found.start] for found in styled} - {-1}
-    if topic is not None:
-        owners.add(mentions.thing(topic.name))
-    for owner in sorted(owners):
-        style = read_styled(mentions.things[owner].name)
-        if style is None:
-            continue
-        mentions.things[owner].votes["person"] += 1
-        if " " in style.name:
-            mentions.aliases.append((owner, mentions.thing(style.name)))
-        if style.seat:
-            mentions.styles.append((owner, f"{style.rank}-of", mentions.thing(style.seat)))
-    for owner, name in [(owner, thing.name) for owner, thing in enumerate(mentions.things)]:
-        if short := ruler_without_land(name):
-            mentions.aliases.append((owner, mentions.thing(short)))
 
 
 def _place(doc: Doc, mentions: Mentions, candidates: Iterable[Candidate]) -> None:
@@ -182,58 +162,3 @@ def _join_opening_subject(doc: Doc, mentions: Mentions, topic: Topic) -> None:
         mentions.things[thing].votes.update(mentions.things[owner].votes)
         mentions.things[thing].tags.update(mentions.things[owner].tags)
         mentions.aliases.append((thing, owner))
-
-
-def _complete_short_names(doc: Doc, mentions: Mentions, topic: Topic | None) -> None:
-    """Let a lone surname or first name stand for the one full name of a person in the chunk that it ends or opens.
-
-    `Mr. Doe` stays itself: a form of address does not say which Doe. So does a name that fits two people. On a
-    person's page the model may take the surname for anything (`Warbeck was born in ...`); a city stays a city.
-    """
-    full_names = {thing.name for thing in mentions.things if thing.guess == "person" and " " in thing.name}
-    person = topic is not None and _is_person(doc, mentions, topic)
-    if topic and " " in topic.bare and topic.type_hint in {"", "person"}:
-        full_names -= {mentions.things[alias].name for _, alias in mentions.aliases}
-        full_names.discard(topic.name)
-        full_names.add(topic.bare)
-    opens_or_ends: dict[str, set[str]] = {}
-    for name in full_names:
-        words = name.split()
-        plain = not {",", "of"} & set(name.replace(",", " , ").split())  # no surname closes `Boso of Tuscany`
-        for word in {words[0], words[-1]} if plain else {words[0].rstrip(",")}:
-            opens_or_ends.setdefault(word, set()).add(name)
-    for index, token in enumerate(doc):
-        owner = mentions.at[index]
-        if owner < 0 or mentions.things[owner].name != token.text:
-            continue
-        fitting = opens_or_ends.get(token.text, ())
-        if len(fitting) != 1 or token.text.casefold() in PLACES:
-            continue
-        (name,) = fitting
-        of_topic = topic is not None and name == topic.bare
-        guess = mentions.guess_of(owner)
-        if guess == "person" or (person and of_topic) or (guess == "concept" and not of_topic):
-            mentions.at[index] = mentions.thing(topic.name if topic and of_topic else name)
-            if (mentions.at[index], owner) not in mentions.aliases:
-                mentions.aliases.append((mentions.at[index], owner))
-
-
-def _is_person(doc: Doc, mentions: Mentions, topic: Topic) -> bool:
-    """Whether a page is about a person: by its qualifier, what it says it is, the model, or its first `he` or `she`."""
-    if kind := topic.type_hint or _opening_type(doc):
-        return kind == "person"
-    if mentions.guess_of(mentions.thing(topic.name)) == "person":
-        return True
-    pronoun = next((token.lower_ for token in doc if token.lower_ in {*PERSON_PRONOUNS, *THING_PRONOUNS}), "")
-    return pronoun in PERSON_PRONOUNS
-
-
-def _opening_type(doc: Doc) -> str:
-    """The type of the noun in `X is a 2000 British dance drama film ...`, or the empty string."""
-    kind = ""
-    verb = next((token.i for token in doc[:_MAX_OPENING] if token.lower_ in {"is", "was"}), len(doc))
-    for token in doc[verb + 1 : verb + _MAX_OPENING]:
-        if token.tag_ in {"IN", "WDT", "WP", "VBN", "VBD", "."}:
-            break
-        kind = NOUN_TYPES.get(token.lower_, kind)
-    return kind

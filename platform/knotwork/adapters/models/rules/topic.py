@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from knotwork.adapters.models.rules.places import PLACES
 from knotwork.adapters.models.rules.styles import read_styled
 from knotwork.adapters.models.rules.vocabulary import EMPTY_STEMS, EMPTY_TITLES, NOUN_TYPES
 
@@ -57,6 +58,8 @@ def read_topic(title: str, text: str = "") -> Topic | None:
         hint = nouns[-1] if nouns else ""
     elif read_styled(bare):
         hint = "person"
+    elif bare.rpartition(", ")[2].casefold() in PLACES and "," in bare:
+        hint = "place"  # `Springfield, Illinois`
     before_comma = bare.partition(",")[0].strip()
     return Topic(name=name, bare=bare, short=before_comma if before_comma != bare else "", type_hint=hint)
 
