@@ -39,7 +39,7 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Generator[CommandLine]:
 
 @pytest.fixture(scope="module")
 def folder(cli: CommandLine) -> Path:
-    """Where commands run."""
+    """The folder in which commands run."""
     return cli.home.parent
 
 
@@ -53,17 +53,13 @@ def holders(home: Path) -> list[str]:
     ]
 
 
-def test_an_export_names_the_state_and_overwrites_nothing_unasked(cli: CommandLine, folder: Path) -> None:
+def test_an_export_names_the_state_and_comes_in_three_forms(cli: CommandLine, folder: Path) -> None:
     first = cli.run("export", "a.jsonl", "--json").document
     lines = (folder / "a.jsonl").read_bytes().splitlines()
     assert first["sha256"] == json.loads(lines[-1])["sha256"]
     assert (first["lines"], first["vectors"]) == (len(lines), "a.jsonl.vectors")
     assert (folder / "a.jsonl.vectors").stat().st_size > 0
-    assert "--force" in cli.run("export", "a.jsonl", code=2).err
     assert first["sha256"] in cli.run("export", "a.jsonl", "--force", "--no-vectors").out
-    assert "cannot be written" in cli.run("export", "missing/a.jsonl", code=2).err
-    assert "cannot be written" in cli.run("export", "rota.md/a.jsonl", code=2).err
-    assert "no ordinary file" in cli.run("export", "/dev/null", "--force", code=2).err
     refused = cli.run("export", "c.jsonl", "--tenant", "nobody", "--json", code=1)
     assert refused.document["error"]["code"] == "unknown_tenant"
     cli.run("export", "a.graphml", "--format", "graphml")
@@ -76,7 +72,6 @@ def test_a_difference_of_two_exports_is_told_in_words(cli: CommandLine, folder: 
     (folder / "rota.md").write_text(f"{KEPT}\nWren depends on Finch.\n", encoding="utf-8")
     cli.run("ingest", "rota.md")
     cli.run("export", "b.jsonl", "--no-vectors")
-    assert cli.run("diff", "a.jsonl", "a.jsonl", "--json").document == {"equal": True, "differences": []}
     told = cli.run("diff", "a.jsonl", "b.jsonl", code=1).out.splitlines()
     (source,) = [line for line in told if line.startswith("source ")]
     assert "text changed" in source
@@ -85,20 +80,15 @@ def test_a_difference_of_two_exports_is_told_in_words(cli: CommandLine, folder: 
     assert cli.run("diff", "a.jsonl", "b.jsonl", "--json", code=1).document == {"equal": False, "differences": told}
     (folder / "cut.jsonl").write_bytes((folder / "a.jsonl").read_bytes()[:-100])
     assert cli.run("diff", "a.jsonl", "cut.jsonl", "--json", code=1).document["error"]["code"] == "export_damaged"
-    cli.run("diff", "a.jsonl", "missing.jsonl", code=2)
 
 
 def test_what_was_deleted_is_gone_from_the_stores_and_after_compacting_from_every_file(cli: CommandLine) -> None:
     assert cli.run("verify", "--json").document == NO_DAMAGE
     found = cli.run("verify", "--gone", SECRET.upper(), "--json", code=1).document
     assert {place["where"].split()[0] for place in found["places"]} == {"Neo4j", "Qdrant"}
-    assert "found in" in cli.run("verify", "--gone", SECRET, code=1).err
     (source,) = [one for one in cli.run("sources", "--json").document["items"] if one["id"].endswith("secret.md")]
     cli.run("sources", "delete", source["id"])
     assert cli.run("verify", "--gone", SECRET, "--json").document == {"found": 0, "places": []}
-    for nothing in ("", "  "):
-        cli.run("verify", "--gone", nothing, code=2)
-    assert cli.run("verify", "--gone", "Kestr.l", "--json").document["found"] == 0
     assert holders(cli.home) != []  # else what follows proves nothing
     stores = cli.run("compact", "--json").document["stores"]
     assert [store["store"] for store in stores] == ["Qdrant Edge", "Neo4j"]
@@ -123,7 +113,6 @@ def test_an_import_is_the_same_state_elsewhere_and_a_damaged_one_leaves_nothing(
     again = cli.run("import", "c.jsonl", "--tenant", "copy", "--json", code=1)
     assert again.document["error"]["code"] == "tenant_not_empty"
     assert sha256 in cli.run("import", "c.jsonl", "--tenant", "bare", "--no-vectors").out
-    assert "ordinary" not in cli.run("import", "missing.jsonl", code=2).err
 
 
 def test_ctrl_c_leaves_no_file_and_no_operation(cli: CommandLine, folder: Path) -> None:
