@@ -38,6 +38,10 @@ CALL () {
   MATCH (n:SkillVersion {tenant: $tenant}) WHERE NOT $after < n.key < $until RETURN n
   UNION
   MATCH (n:SkillVersion) WHERE $after < n.key < $until AND n.tenant <> $tenant RETURN n
+  UNION
+  MATCH (n:Usage {tenant: $tenant}) WHERE NOT $after < n.key < $until RETURN n
+  UNION
+  MATCH (n:Usage) WHERE $after < n.key < $until AND n.tenant <> $tenant RETURN n
 }
 WITH n LIMIT $limit
 RETURN collect({key: n.key, label: labels(n)[0]}) AS rows

@@ -29,6 +29,8 @@ CALL () {
   MATCH (n:SkillVersion) WHERE $after.SkillVersion < n.key < $until RETURN n ORDER BY n.key LIMIT $limit
   UNION ALL
   MATCH (n:Skill) WHERE $after.Skill < n.key < $until RETURN n ORDER BY n.key LIMIT $limit
+  UNION ALL
+  MATCH (n:Usage) WHERE $after.Usage < n.key < $until RETURN n ORDER BY n.key LIMIT $limit
 }
 CALL (n) {
   MATCH (n)-[r]->()

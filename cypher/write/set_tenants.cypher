@@ -21,5 +21,7 @@ CALL (row) {
   MATCH (n:SkillVersion {key: row.key}) RETURN n
   UNION
   MATCH (n:Skill {key: row.key}) RETURN n
+  UNION
+  MATCH (n:Usage {key: row.key}) RETURN n
 }
 SET n.tenant = row.tenant

@@ -147,6 +147,9 @@ class Settings(BaseSettings):
     traversal_s: float = Field(default=10.0, gt=0, description="Seconds a traversal may take; Neo4j ends it then.")
     traversal_rows: int = Field(default=1000, ge=1, le=100_000, description="Rows of a traversal's answer, at most.")
     request_timeout_s: float = Field(default=60.0, gt=0, description="Seconds a query may take.")
+    usage_days: int = Field(
+        default=400, ge=31, description="Days for which the usage of tenants is kept, in the UTC calendar."
+    )
     freshness_target_s: float = Field(
         default=60.0, gt=0, description="Seconds from acceptance to findable; reported, never raised."
     )

@@ -82,6 +82,20 @@ class LimitReached(PlatformError):
     code = "limit_reached"
 
 
+class QuotaExceeded(PlatformError):
+    """A tenant has used up what it may in a period."""
+
+    code = "quota_exceeded"
+
+    def __init__(self, *, tenant: str, limit: str, most: int, used: int, ends_at: str, retry_after_s: int) -> None:
+        super().__init__(
+            f"tenant {tenant!r} has used {used:,} of the {most:,} {limit.replace('_', ' ')} that it may; come again at "
+            f"{ends_at}, or ask the operator for more (PUT /v1/tenants/{{tenant}}/quota)"
+        )
+        self.tenant, self.limit, self.most, self.used = tenant, limit, most, used
+        self.ends_at, self.retry_after_s = ends_at, retry_after_s
+
+
 class StoreUnavailable(PlatformError):
     """A store did not answer; the same call may succeed later."""
 

@@ -13,6 +13,7 @@ from knotwork.adapters.memory.graph_store import MemoryGraphStore
 from knotwork.adapters.memory.keys import MemoryKeyStore
 from knotwork.adapters.memory.ledger import MemoryLedger
 from knotwork.adapters.memory.skill_store import MemorySkillStore
+from knotwork.adapters.memory.usage import MemoryUsageStore
 from knotwork.adapters.neo4j.catalogue import Neo4jCatalogue
 from knotwork.adapters.neo4j.embedded import Neo4jAddress
 from knotwork.adapters.neo4j.graph_store import Neo4jGraphStore
@@ -20,6 +21,7 @@ from knotwork.adapters.neo4j.keys import Neo4jKeyStore
 from knotwork.adapters.neo4j.ledger import Neo4jLedger
 from knotwork.adapters.neo4j.session import Neo4jSession, open_driver
 from knotwork.adapters.neo4j.skill_store import Neo4jSkillStore
+from knotwork.adapters.neo4j.usage import Neo4jUsageStore
 from knotwork.domain.catalogue import Evidence, ExtractionState, StoredChunk
 from knotwork.domain.ids import chunk_id, content_hash
 from knotwork.domain.model import (
@@ -39,6 +41,7 @@ from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.keys import KeyStore
 from knotwork.ports.ledger import Ledger
 from knotwork.ports.skill_store import SkillStore
+from knotwork.ports.usage import UsageStore
 
 Fact = tuple[str, str, str, str]  # from, type, to, description
 
@@ -52,6 +55,7 @@ class Stores:
     ledger: Ledger
     keys: KeyStore
     skills: SkillStore
+    usage: UsageStore
 
 
 def memory_stores(database: MemoryDatabase | None = None) -> Stores:
@@ -62,6 +66,7 @@ def memory_stores(database: MemoryDatabase | None = None) -> Stores:
         MemoryLedger(database),
         MemoryKeyStore(database),
         MemorySkillStore(database),
+        MemoryUsageStore(database),
     )
 
 
@@ -72,6 +77,7 @@ def neo4j_stores(session: Neo4jSession) -> Stores:
         Neo4jLedger(session),
         Neo4jKeyStore(session),
         Neo4jSkillStore(session),
+        Neo4jUsageStore(session),
     )
 
 

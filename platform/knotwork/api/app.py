@@ -22,6 +22,7 @@ from knotwork.api import (
     tenants,
     traversals,
     upkeep,
+    usage,
 )
 from knotwork.api.docs import add_docs
 from knotwork.api.limits import Limits
@@ -62,7 +63,7 @@ def create_app(platform: Platform, *, operator_token: str) -> FastAPI:
     app.state.knotwork = State(platform, operator_token, metrics)
     for module in (sources, jobs, failures, upkeep, query, chunks, graph, tenants, exports, operations, keys, health):
         app.include_router(module.router)
-    for module in (paths, traversals, skill_graphs):
+    for module in (paths, traversals, skill_graphs, usage):
         app.include_router(module.router)
     add_docs(app)
     add_handlers(app)

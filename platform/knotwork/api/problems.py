@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from knotwork.domain.normalise import clean_text
-from knotwork.errors import PlatformError
+from knotwork.errors import PlatformError, QuotaExceeded
 
 log = structlog.get_logger(__name__)
 
@@ -34,6 +34,7 @@ STATUS: Mapping[str, int] = {
     "traversal_refused": 422,
     "every_source_needed": 403,
     "limit_reached": 422,
+    "quota_exceeded": 429,
     "unsupported_document": 415,
     "run_failed": 422,
     "mode_not_configured": 422,
@@ -119,6 +120,8 @@ def problem_of(error: PlatformError) -> Response:
         headers["WWW-Authenticate"] = "Bearer"
     if STATUS[error.code] == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = str(RETRY_AFTER_S)
+    if isinstance(error, QuotaExceeded):
+        headers["Retry-After"] = str(error.retry_after_s)
     return problem(error.code, str(error), headers, **vars(error))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from knotwork.cli.session import Session, command
+from knotwork.cli.usage import quota
 
 if TYPE_CHECKING:
     from knotwork.cli.client import Client
@@ -28,6 +29,7 @@ def register(app: typer.Typer) -> None:
     command(tenants, "list")(list_tenants)
     command(tenants, "show")(show_tenant)
     command(tenants, "set")(set_tenant)
+    command(tenants, "quota")(quota)
     command(tenants, "delete")(delete_tenant)
     app.add_typer(tenants, name="tenants")
 

@@ -25,6 +25,7 @@ from knotwork.cli import (
     sources,
     traversals,
     upkeep,
+    usage,
 )
 from knotwork.cli.output import json_text, printable
 from knotwork.cli.session import HomeOption, JsonOption, TenantOption
@@ -51,6 +52,7 @@ for module in (
     sources,
     jobs,
     upkeep,
+    usage,
     skills,
     exports,
     maintenance,

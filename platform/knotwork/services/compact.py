@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from knotwork.ports.compaction import Compactable, Compacted
 from knotwork.services.export import Tell, tell_nobody
@@ -12,9 +13,18 @@ from knotwork.services.intake import Intake
 class Compaction:
     """Compacts the stores of one platform, one after the other, while no run of any tenant is under way."""
 
-    def __init__(self, *, intake: Intake, stores: Sequence[Compactable]) -> None:
-        """`stores` are those that this process owns; servers of your own are not among them."""
-        self._intake, self._stores = intake, stores
+    def __init__(
+        self,
+        *,
+        intake: Intake,
+        stores: Sequence[Compactable],
+        hold: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    ) -> None:
+        """`stores` are those that this process owns; servers of your own are not among them.
+
+        `hold` keeps back what writes to them besides the intake.
+        """
+        self._intake, self._stores, self._hold = intake, stores, hold
 
     async def compact(self, tell: Tell = tell_nobody) -> list[Compacted]:
         """Rewrite every store; requests that come meanwhile wait to be accepted, queries are answered.
@@ -24,7 +34,7 @@ class Compaction:
         Raises:
             StoreUnavailable, SetupFailed: a store cannot be rewritten; it is as it was, those before it are compacted.
         """
-        async with self._intake.hold_all():
+        async with self._intake.hold_all(), self._hold():
             done: list[Compacted] = []
             for store in self._stores:
                 tell("writing what is stored into fresh files", len(done), len(self._stores))

@@ -11,7 +11,7 @@ from knotwork.domain.graph_views import EntityView, RelationshipView
 from knotwork.domain.ids import split_entity_id
 from knotwork.domain.model import ChunkId, Passage
 from knotwork.domain.paths import Direction
-from knotwork.domain.retrieval import Reader, RetrieveOptions, checked_query
+from knotwork.domain.retrieval import Reader, RetrievalResult, RetrieveOptions, checked_query
 from knotwork.ports.vector_store import Collection, VectorStore, View
 from knotwork.services.naming import Naming
 from knotwork.services.passages import passage_from, view_of
@@ -61,6 +61,10 @@ class PathsRetriever:
         else:
             ways = ways_of(await self._finder.between(reader, named, view=view, hops=HOPS, count=PATHS))
         return await passages_of(self._vectors, reader, options, ways)
+
+    async def retrieve_with_usage(self, reader: Reader, query: str, options: RetrieveOptions) -> RetrievalResult:
+        """As `retrieve`; no model is asked."""
+        return RetrievalResult(await self.retrieve(reader, query, options))
 
     async def _ways_from(self, reader: Reader, query: str, entity: EntityView, view: View) -> list[Way]:
         types = await self._finder.types_at(reader, entity.id, view=view)

@@ -72,6 +72,9 @@ class KeywordRetriever:
         )
         return tuple(passage_from(hit.id, hit.payload, hit.score) for hit in hits)
 
+    async def retrieve_with_usage(self, reader: Reader, query: str, options: RetrieveOptions) -> RetrievalResult:
+        return RetrievalResult(await self.retrieve(reader, query, options))  # no model is asked
+
 
 class HybridRetriever:
     """Semantic and keyword rankings fused by reciprocal rank; scores are in (0, 1]."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from knotwork.domain.catalogue import TenantSettings
 from knotwork.domain.model import TenantId
@@ -29,8 +29,16 @@ def require_name(tenant: str) -> None:
 class Tenants:
     """The tenants of one platform."""
 
-    def __init__(self, *, catalogue: Catalogue, vectors: VectorStore, intake: Intake) -> None:
-        self._catalogue, self._vectors, self._intake = catalogue, vectors, intake
+    def __init__(
+        self,
+        *,
+        catalogue: Catalogue,
+        vectors: VectorStore,
+        intake: Intake,
+        on_gone: Callable[[TenantId], None] = lambda _: None,
+    ) -> None:
+        """`on_gone` is told of a tenant that is removed."""
+        self._catalogue, self._vectors, self._intake, self._on_gone = catalogue, vectors, intake, on_gone
         self._seen: dict[TenantId, float] = {}  # when a tenant was last read
         self._is_behind = False
 
@@ -104,5 +112,6 @@ class Tenants:
         for _ in range(2):  # without the tenant's node nothing is accepted; the second round takes what came before
             await self._intake.drop(tenant)
             await self._catalogue.delete_tenant(tenant)
+            self._on_gone(tenant)
         await self._vectors.drop_tenant(tenant)
         await self._vectors.flush()

@@ -14,6 +14,7 @@ from knotwork.domain.catalogue import Evidence, Run, StoredChunk, TenantSettings
 from knotwork.domain.filters import AnyOf, Between, Filter, Scalar
 from knotwork.domain.model import ChunkId, ParsedText, Source, SourceRef, Subject, TenantId
 from knotwork.domain.skill_graphs import Drawing
+from knotwork.domain.usage import Quota, UsageCount, UsageKey
 from knotwork.ports.graph_store import PendingSync
 from knotwork.ports.keys import ApiKey
 from knotwork.ports.vector_store import View
@@ -54,6 +55,8 @@ class TenantRows:
     run_texts: dict[str, ParsedText] = field(default_factory=dict[str, ParsedText])
     keys: dict[str, ApiKey] = field(default_factory=dict[str, ApiKey])
     skill_graphs: dict[str, SkillGraphRow] = field(default_factory=dict[str, SkillGraphRow])
+    usage: dict[UsageKey, UsageCount] = field(default_factory=dict[UsageKey, UsageCount])
+    quota: Quota = field(default_factory=Quota)
 
     def evidence(self, view: View) -> Iterator[tuple[ChunkRow, Evidence]]:
         """The evidence that the view shows: its reader may read the chunk, its filter takes the chunk's source."""

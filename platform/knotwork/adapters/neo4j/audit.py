@@ -38,6 +38,7 @@ LABELS = (
     "SkillGraph",
     "SkillVersion",
     "Skill",
+    "Usage",
 )
 
 NOTHING = contribution_seal(Contribution())
