@@ -279,3 +279,21 @@ def test_with_json_a_failure_is_a_document_too(cli: CommandLine) -> None:
     result = cli.run("sources", "show", "no-such", "--json", code=1)
 
     assert result.document["error"]["code"] == "not_found"
+
+
+def test_usage_is_shown_by_mode_and_a_quota_is_kept(cli: CommandLine) -> None:
+    metered = ("--tenant", "metered")
+    cli.run("tenants", "set", "metered")
+    assert "no query" in cli.run("usage", *metered).err
+    cli.run("search", "kestrel", "--mode", "semantic", *metered)
+    cli.run("search", "kestrel", "--mode", "keyword", *metered)
+    day, mode, model, queries, _, _ = cli.run("usage", *metered).out.splitlines()[-1].split("\t")
+    assert (mode, model.split("/")[0], queries) == ("semantic", "minilm-l6-v2-int8", "1")
+    assert cli.run("usage", "--since", day, "--json", *metered).document["month"]["queries"] == 2
+    assert "as much as it likes" in cli.run("tenants", "quota", "metered").out
+    assert "queries per day" in cli.run("tenants", "quota", "metered", "--queries-per-day", "2").out
+    assert "2 of 2 queries per day used" in cli.run("usage", *metered).err
+    assert "come again at" in cli.run("search", "kestrel", *metered, code=1).err
+    cli.run("tenants", "quota", "metered", "--none")
+    cli.run("search", "kestrel", *metered)
+    cli.run("usage", "--since", "yesterday", code=2)

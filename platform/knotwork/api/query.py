@@ -22,6 +22,7 @@ router = APIRouter(prefix="/v1", tags=["query"])
         *ALWAYS,
         "mode_not_configured",
         "option_not_configured",
+        "quota_exceeded",
         "model_failed",
         "model_refused",
         "upload_too_large",
