@@ -24,7 +24,7 @@ from knotwork.api.problems import STATUS
 
 pytestmark = pytest.mark.neo4j
 
-OPERATIONS = 41
+OPERATIONS = 56
 EXAMPLES = 12  # requests of each operation, so that the whole takes about half a minute
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
