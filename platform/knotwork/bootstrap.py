@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from qdrant_client import AsyncQdrantClient
 
 from knotwork.adapters.files.inbox import FileInbox
+from knotwork.adapters.files.saved_queries import write_saved_queries
 from knotwork.adapters.files.traversal_files import traversal_files
 from knotwork.adapters.models.extractors import EndpointExtractors, NoExtractors, OneExtractor
 from knotwork.adapters.models.fastembed_embedder import FastembedEmbedder
@@ -247,7 +248,7 @@ async def open_platform(
         tenants = Tenants(catalogue=catalogue, vectors=vectors, intake=intake)
         tenants.know(known)
         naming, paths = Naming(graph), PathFinder(graph, Neo4jGraphWalk(session))
-        traversals = await _traversals(settings, session, naming)
+        traversals = await _traversals(settings, session, naming, has_browser=browser is not None)
         retrieval = Retrieval(
             {
                 Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
@@ -432,7 +433,7 @@ async def _neo4j(
     return session, browser, [Neo4jCompaction(server, session)], keeper
 
 
-async def _traversals(settings: Settings, session: Neo4jSession, naming: Naming) -> Traversals:
+async def _traversals(settings: Settings, session: Neo4jSession, naming: Naming, *, has_browser: bool) -> Traversals:
     """The shipped traversals and those of the user's folder, each checked."""
     files = traversal_files(cypher_folder() / "traversals", is_shipped=True)
     files += traversal_files(settings.traversals or settings.home / "traversals", is_shipped=False)
@@ -440,6 +441,10 @@ async def _traversals(settings: Settings, session: Neo4jSession, naming: Naming)
         Neo4jTraversals(session), naming, files, max_rows=settings.traversal_rows, timeout_s=settings.traversal_s
     )
     await traversals.check()
+    if has_browser:  # its users import these
+        shipped = (cypher_folder() / "browser").glob("*.cypher")
+        queries = {path.stem: path.read_text(encoding="utf-8") for path in shipped}
+        write_saved_queries(settings.home / "browser", queries | traversals.saved_queries(DEFAULT_TENANT))
     return traversals
 
 

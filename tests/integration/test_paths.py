@@ -135,9 +135,9 @@ async def test_names_and_bounds_of_no_use_are_refused(walks: Walks) -> None:
     await walks.stack.put("one", "Anvil supports Beam.")
     with pytest.raises(NotFound):
         await walks.between("Anvil", "nobody")
-    for wrong in ({"hops": 0}, {"hops": 7}, {"count": 0}, {"count": 51}):
+    for hops, count in ((0, 1), (7, 1), (3, 0), (3, 51)):
         with pytest.raises(InvalidInput):
-            await walks.between("Anvil", "Beam", **wrong)
+            await walks.between("Anvil", "Beam", hops=hops, count=count)
     with pytest.raises(InvalidInput):
         await walks.between("Anvil", "anvil")
     for name in HOSTILE:

@@ -49,7 +49,18 @@ def run_checks(home: Path) -> Iterator[Check]:
     yield _jars()
     yield _java()
     yield from _service(home)
+    yield _traversals(home)
     yield _own_neo4j(uri) if (uri := os.environ.get("KNOTWORK_NEO4J_URI")) else _embedded_neo4j(home)
+
+
+def _traversals(home: Path) -> Check:
+    from knotwork.cli.traversal_checks import folder_of, in_short, refused_traversals
+
+    count, refused = refused_traversals(home)
+    if refused:
+        mend = f"mend the files in {folder_of(home)}, then `knotwork down` and `knotwork up`; see `knotwork traversals`"
+        return Check("traversals", "warn", f"{len(refused)} of {count} are refused: {in_short(refused)}", mend)
+    return Check("traversals", "ok", f"{count} run" if count else "none of your own")
 
 
 def _python() -> Check:

@@ -136,6 +136,7 @@ def browser(
         session.output.document(login)
     else:
         session.output.facts(login)
+        session.output.note(f"saved queries, to be imported or pasted: {session.home / 'browser'}")
     if not no_open:
         import webbrowser
 

@@ -11,6 +11,7 @@ from knotwork.domain.cypher_plan import refusal
 from knotwork.domain.model import TenantId
 from knotwork.domain.normalise import clean_text
 from knotwork.domain.retrieval import Reader
+from knotwork.domain.saved_query import saved_query
 from knotwork.domain.traversals import ParameterType, Traversal, TraversalScope, read_traversal
 from knotwork.errors import (
     EverySourceNeeded,
@@ -81,6 +82,14 @@ class Traversals:
             if with_refused
             or (entry.traversal and not entry.refused and entry.traversal.scope is TraversalScope.TENANT)
         ]
+
+    def saved_queries(self, tenant: TenantId) -> dict[str, str]:
+        """Those that run as queries for Neo4j Browser, by name, showing this tenant."""
+        return {
+            entry.name: saved_query(entry.traversal, tenant=tenant)
+            for entry in self._entries.values()
+            if entry.traversal and entry.is_checked and not entry.refused
+        }
 
     async def run(
         self,

@@ -239,9 +239,10 @@ class EmbeddedNeo4j:
         attempts_left = PORT_ATTEMPTS
         while True:
             ports = self._home.choose_ports()
-            self._home.write_configuration(ports)
+            heap = self._heap_mb or heap_mb()
+            self._home.write_configuration(ports, heap)
             logs = StartLog(self._home)
-            child = spawn_server(self._home, jars, self._heap_mb or heap_mb())
+            child = spawn_server(self._home, jars, heap)
             try:
                 if self._wait_until_serving(child, ports, password, logs, abort):
                     log.info("neo4j_started", pid=child.pid, bolt_port=ports.bolt_port, log=str(self._home.log))

@@ -38,6 +38,8 @@ server.https.enabled=false
 dbms.security.auth_enabled=true
 
 server.memory.pagecache.size={page_cache_mb}m
+# No one statement takes the whole server down with it.
+db.memory.transaction.max={transaction_mb}m
 
 # Deleted text must not live on in old logs: one file is kept, and files are small.
 db.tx_log.rotation.retention_policy=1 files
@@ -187,8 +189,11 @@ class ServerHome:
         _write_private(self._address, json.dumps(asdict(ports)))
         return ports
 
-    def write_configuration(self, ports: Ports) -> None:
-        text = CONFIGURATION.format(page_cache_mb=page_cache_mb(), after_login=after_login(), **asdict(ports))
+    def write_configuration(self, ports: Ports, heap_mb: int) -> None:
+        """Write the configuration of a server with a heap of this size, of which one transaction may take half."""
+        text = CONFIGURATION.format(
+            page_cache_mb=page_cache_mb(), transaction_mb=heap_mb // 2, after_login=after_login(), **asdict(ports)
+        )
         _write_private(self.conf / "neo4j.conf", text)
 
 
