@@ -1,4 +1,4 @@
-"""A local HTTP server with the two OpenAI endpoints, which answers well unless a test says how it should not."""
+"""A local HTTP server with OpenAI's two endpoints and a rerank endpoint: well-behaved unless a test says otherwise."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FakeModelServer:
 
     `next_answers` are used up one a request; then `always` is used if set, else the request is answered well:
     embeddings by HashEmbedder (three times too long, last text first, as the protocol allows), chats by what
-    `contents` holds for the chunk's text.
+    `contents` holds for the chunk's text or the question, rerankings by the share of the query's words in a text.
     """
 
     url: str = ""
@@ -68,7 +68,8 @@ class FakeModelServer:
             await asyncio.sleep(0.01)
             behaviour = self.next_answers.popleft() if self.next_answers else self.always
             if behaviour is None:
-                behaviour = self.embeddings if request.url.path.endswith("/embeddings") else self.chat
+                endpoints = {"embeddings": self.embeddings, "rerank": rerank}
+                behaviour = endpoints.get(request.url.path.rpartition("/")[2], self.chat)
             answer = behaviour(body)
             return answer if isinstance(answer, Response) else await answer
         finally:
@@ -80,8 +81,22 @@ class FakeModelServer:
         return JSONResponse({"data": rows[::-1], "usage": {"prompt_tokens": 2 * len(rows)}})
 
     def chat(self, body: Json) -> Response:
-        text = json.loads(body["messages"][-1]["content"])["text"]
-        return completion(self.contents.get(text, EMPTY_ANSWER))
+        asked = json.loads(body["messages"][-1]["content"])
+        return completion(self.contents.get(asked.get("text", asked.get("question")), EMPTY_ANSWER))
+
+
+def rerank(body: Json) -> Response:
+    """Rows as Jina answers them, best first, as it sorts them."""
+    scores = word_shares(body["query"], body["documents"])
+    rows = [{"index": index, "relevance_score": score} for index, score in enumerate(scores)]
+    rows.sort(key=lambda row: -row["relevance_score"])
+    return JSONResponse({"model": body.get("model"), "results": rows, "usage": {"total_tokens": 7 * len(rows)}})
+
+
+def word_shares(query: str, texts: list[str]) -> list[float]:
+    """For each text, which share of the query's words stands in it."""
+    words = query.lower().split()
+    return [sum(word in text.lower() for word in words) / len(words) for text in texts]
 
 
 def completion(content: str | None, *, finish: str = "stop", usage: object = None) -> Response:

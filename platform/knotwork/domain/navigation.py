@@ -51,11 +51,13 @@ def sanitise_choice(raw: object, shown: Collection[SourceRef], limit: int) -> Ch
         limit: Documents, at most.
     Returns:
         Pairs that were shown, each once, at most `limit`; entries that were not shown, repeated or over the limit, or
-        that are no pair, are counted as dropped.
+        that are no pair, are counted as dropped, and so is an answer of another form.
     """
     if isinstance(raw, Mapping):
         raw = cast("Mapping[object, object]", raw).get("documents")
-    entries = cast("Sequence[object]", raw) if isinstance(raw, list | tuple) else ()
+    if not isinstance(raw, list | tuple):
+        return Chosen((), 1)
+    entries = cast("Sequence[object]", raw)
     known, refs = frozenset(shown), list[SourceRef]()
     for entry in entries:
         ref = _ref(entry)
