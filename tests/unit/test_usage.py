@@ -21,6 +21,7 @@ from knotwork.domain.retrieval import Mode, Reader, RetrievalResult, RetrieveOpt
 from knotwork.domain.usage import Period, Quota, UsageCount, UsageKey, UsageRow
 from knotwork.errors import ModelFailed, ModeNotConfigured, QuotaExceeded, StoreUnavailable
 from knotwork.ports.usage import UsageBatch
+from knotwork.services import usage
 from knotwork.services.metered import MeteredRetrieval
 from knotwork.services.usage import UsageMeter
 
@@ -44,11 +45,13 @@ class Store(MemoryUsageStore):
 
     def __init__(self, database: MemoryDatabase) -> None:
         super().__init__(database)
-        self.is_away = self.is_silent = False
+        self.is_away = self.is_silent = self.is_broken = False
         self.calls = 0
 
     async def add(self, batch: UsageBatch) -> None:
         self.calls += 1
+        if self.is_broken:
+            raise ValueError("of a kind that nobody thought of")
         if self.is_away:
             raise StoreUnavailable("Neo4j", "away")
         await super().add(batch)
@@ -109,6 +112,24 @@ async def test_a_query_leaves_one_record(world: World) -> None:
     await meter.flush()
     assert await meter.rows(ACME, since=TODAY, until=TODAY) == expected
     assert await world.store.rows(ACME, since=TODAY, until=TODAY) == expected
+
+
+async def test_counts_are_written_without_being_asked_for_and_errors_do_not_end_that(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "FLUSH_S", 0.001)
+    meter = await world.meter()
+    await meter.start()
+    world.store.is_broken = True
+    ask(meter)
+    async with asyncio.timeout(10):
+        while world.store.calls < 2:  # noqa: ASYNC110 - no event tells of a write
+            await asyncio.sleep(0.001)
+        world.store.is_broken = False
+        while await world.stored() < 1:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.001)
+    await meter.stop()
+    assert await world.stored() == 1
 
 
 async def test_a_query_that_fails_leaves_none_and_counts_for_no_quota(world: World) -> None:

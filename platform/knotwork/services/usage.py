@@ -72,7 +72,7 @@ class UsageMeter:
         self._store, self._journal = store, journal
         self._keep_days, self._clock = keep_days, clock
         self._gathering = _Gathering()
-        self._waiting: list[UsageBatch] = []  # for the store, in order; never changed once here, as it may be there
+        self._waiting: list[UsageBatch] = []  # for the store, in order; it may have the first already
         self._is_journalled = False
         self._totals: dict[tuple[TenantId, Period, date], UsageCount] = {}  # of the period that begins on this day
         self._under_way: Counter[TenantId] = Counter()
@@ -130,8 +130,9 @@ class UsageMeter:
             UnknownTenant: there is no such tenant.
             StoreUnavailable: the store does not answer; the quota is as it was.
         """
-        await self._store.put_quota(tenant, quota)
-        self._quotas[tenant] = quota
+        async with self._writing:  # a look at the stored quotas that began before would set the old one again
+            await self._store.put_quota(tenant, quota)
+            self._quotas[tenant] = quota
 
     def quota(self, tenant: TenantId) -> Quota:
         """What the tenant may use."""
