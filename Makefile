@@ -1,6 +1,7 @@
 # `make demo` and `make test` need Python 3.11+ and nothing else.
 PYTHON ?= python3
 VENV := .venv
+JOBS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
@@ -14,8 +15,9 @@ test: $(STAMP)
 
 checks: lint types
 
+# Whole files go to each of the JOBS processes, which have databases of their own.
 tests: $(STAMP)
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
