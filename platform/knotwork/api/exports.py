@@ -56,7 +56,12 @@ MEDIA_TYPES: Mapping[ExportFormat, str] = {
 CONVERT: Mapping[ExportFormat, Convert] = {ExportFormat.GRAPHML: graphml, ExportFormat.CYPHER: cypher_script}
 
 BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {NDJSON: {"schema": {"type": "string", "format": "binary"}}}}
+    "requestBody": {
+        "required": True,
+        "content": {
+            media: {"schema": {"type": "string", "format": "binary"}} for media in (NDJSON, "application/octet-stream")
+        },
+    }
 }
 
 
