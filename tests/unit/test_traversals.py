@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -162,3 +163,21 @@ def test_whatever_is_given_is_of_the_declared_type_or_refused(value: object) -> 
     for type_, kind in types.items():
         with suppress(InvalidInput):
             assert type(Parameter("p", type_, "p").checked(value)) is kind
+
+
+def test_the_documentation_shows_each_shipped_traversal_with_its_question() -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "reference" / "traversals.md").read_text(encoding="utf-8")
+    files = sorted((root / "cypher" / "traversals").glob("*.cypher"))
+    shipped = [read_traversal(path.stem, path.read_text(encoding="utf-8")) for path in files]
+    assert len(shipped) >= 12
+    assert all(one.uses_audiences and one.scope is TraversalScope.TENANT for one in shipped)
+    for one in shipped:
+        names = ", ".join(f"`{parameter.name}`" for parameter in one.parameters[:1])
+        assert f"| `{one.name}` | {one.question} | {names}" in page
+
+
+def test_the_example_of_the_documentation_is_a_traversal() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "traversals.md").read_text(encoding="utf-8")
+    example = page.split("```cypher\n")[1].split("```")[0]
+    assert read_traversal("teams-of", example).uses_audiences
