@@ -297,6 +297,32 @@ def test_a_surname_stands_before_a_numeral() -> None:
     assert ("Anton Seidl II", "dies-in", "Graz") in facts(answer)
 
 
+@pytest.mark.parametrize(
+    ("text", "title", "fact"),
+    [
+        ("The European Union (EU) grew in 1995.", "", ("European Union", "also-known-as", "EU")),
+        (
+            "The colony was founded in 1632.",
+            "History of Ruritania",
+            ("History of Ruritania", "history-of", "Ruritania"),
+        ),
+        (
+            "Andrew James Somers, known professionally as Andy Winters, is a guitarist.",
+            "Andy Winters",
+            ("Andy Winters", "also-known-as", "Andrew James Somers"),
+        ),
+    ],
+)
+def test_brackets_titles_and_stage_names_tie_two_names(text: str, title: str, fact: tuple[str, str, str]) -> None:
+    assert fact in facts(read(text, title))
+
+
+def test_brackets_that_are_no_initials_are_no_other_name() -> None:
+    assert "also-known-as" not in {
+        kind for _, kind, _ in facts(read("The Guild of Bakers (NATO) met. Acme (US) grew."))
+    }
+
+
 def test_a_town_with_its_state_is_another_spelling_of_it_in_text_and_title() -> None:
     answer = read("Ida was born in West Alder, Illinois, and lived in Lyon, France and Italy.", "Alderton, Ohio")
     assert {

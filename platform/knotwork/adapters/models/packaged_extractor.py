@@ -23,7 +23,7 @@ from knotwork.adapters.models.rules.structure import Layout, read_layout
 from knotwork.adapters.models.rules.topic import Topic, read_title
 from knotwork.adapters.models.rules.types import settle_types, type_by_form
 
-RULES_VERSION: Final = "4"
+RULES_VERSION: Final = "5"
 """Raised whenever the rules' answer to any text changes: extractions are reused as long as the id stays."""
 
 EXTRACTOR_ID: Final = f"packaged-rules/{RULES_VERSION}+{'-'.join(installed_model()[:2])}"
@@ -95,9 +95,10 @@ def _read(doc: Doc, plan: _Plan, headings: Sequence[str]) -> RawExtraction:
     marked = (word for block in plan.layout.prose for word in block.marked)
     mentions = find_mentions(doc, topic, marked, headings)
     subject = mentions.thing(topic.name) if topic else None
-    join_spellings(doc, mentions, topic)
+    hosts = _hosts(doc, plan.prose)
+    join_spellings(doc, mentions, topic, hosts)
     facts: dict[tuple[int, str, int], str] = {}
-    reader = RelationReader(doc, mentions, Coreference(doc, mentions, subject), _hosts(doc, plan.prose))
+    reader = RelationReader(doc, mentions, Coreference(doc, mentions, subject), hosts)
     for fact in reader.facts():
         facts.setdefault((fact.subject, fact.type, fact.object), _sentence(fact.token, plan.prose))
     for thing, token in reader.definitions.items():

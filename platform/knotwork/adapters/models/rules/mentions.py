@@ -146,7 +146,8 @@ def _name_of(span: Span) -> str:
 def _join_opening_subject(doc: Doc, mentions: Mentions, topic: Topic) -> None:
     """Take `Charles Peckham Day was ...` at the start of the page `Charlie Day` for its topic.
 
-    An opening sentence says what the title's thing is; its subject is another spelling if it shares a word with it.
+    An opening sentence says what the title's thing is; its subject is another spelling if it shares a word with it, or
+    is said to be known as it.
     """
     opening = next(doc.sents, None)
     subject = next((t for t in opening or () if t.dep_ in {"nsubj", "nsubjpass"} and mentions.at[t.i] >= 0), None)
@@ -157,8 +158,21 @@ def _join_opening_subject(doc: Doc, mentions: Mentions, topic: Topic) -> None:
     owner, thing = mentions.at[subject.i], mentions.thing(topic.name)
     spelling = mentions.things[owner].name
     shared = set(spelling.split()) & set(topic.bare.split())
-    if owner != thing and any(word[0].isupper() and len(word) > 1 for word in shared):
+    named = any(word[0].isupper() and len(word) > 1 for word in shared)
+    if owner != thing and (named or _is_known_as(subject.sent, mentions, thing)):
         mentions.at = [thing if at == owner else at for at in mentions.at]
         mentions.things[thing].votes.update(mentions.things[owner].votes)
         mentions.things[thing].tags.update(mentions.things[owner].tags)
         mentions.aliases.append((thing, owner))
+
+
+def _is_known_as(sentence: Span, mentions: Mentions, thing: int) -> bool:
+    """Whether a sentence has `known professionally as X`, `under the name of X`."""
+    words = sentence.doc[sentence.start : sentence.end]
+    return any(
+        mentions.at[token.i] == thing
+        and token.i > sentence.start + 1
+        and sentence.doc[token.i - 1].lower_ in {"as", "name", "of"}
+        and any(word.lower_ in {"known", "name", "called", "credited"} for word in words if word.i < token.i)
+        for token in words
+    )

@@ -6,6 +6,7 @@ Each pair of spellings becomes two entities tied by `also-known-as`, so that pas
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from spacy.tokens import Doc
@@ -17,14 +18,23 @@ from knotwork.adapters.models.rules.topic import Topic
 from knotwork.adapters.models.rules.vocabulary import NOUN_TYPES, PERSON_PRONOUNS, THING_PRONOUNS
 
 _AFTER_SURNAME = re.compile(r"[IVX]+\.?|Jr\.?|Sr\.?")
+_INITIALS = re.compile(r"[A-Z][A-Za-z]{0,6}[A-Z]")
+_OF_NAME = re.compile(r"(?:The )?([A-Z][\w-]*(?: [\w-]+){0,2}) of (?:the )?([A-Z].+)")
 _MAX_OPENING: Final = 30  # tokens within which a text says what it is about
 _NO_TOWN: Final = frozenset(("person", "group", "language", "work", "event", "date"))
 
 
-def join_spellings(doc: Doc, mentions: Mentions, topic: Topic | None) -> None:
-    """Tie the spellings of each thing, and let short names stand for the full one that the chunk has."""
+def join_spellings(doc: Doc, mentions: Mentions, topic: Topic | None, hosts: Mapping[int, int]) -> None:
+    """Tie the spellings of each thing, and let short names stand for the full one that the chunk has.
+
+    `hosts` gives, for the first token of an aside, the token that it was set in brackets after.
+    """
     _read_styles(mentions)
     _read_towns(doc, mentions, topic)
+    _read_initials(doc, mentions, hosts)
+    if topic is not None and (part := _OF_NAME.fullmatch(topic.bare)):
+        kind = "-".join([*part[1].casefold().split(), "of"])
+        mentions.styles.append((mentions.thing(topic.name), kind, mentions.thing(part[2])))
     _complete_short_names(doc, mentions, topic)
 
 
@@ -54,6 +64,18 @@ def _read_towns(doc: Doc, mentions: Mentions, topic: Topic | None) -> None:
         name = mentions.things[town].name
         if name[0].isupper() and name.casefold() not in PLACES:  # `France, Italy` is a list
             _town(mentions, name, mentions.things[land].name, f"{name}, {mentions.things[land].name}")
+
+
+def _read_initials(doc: Doc, mentions: Mentions, hosts: Mapping[int, int]) -> None:
+    """`European Union (EU)`: letters in brackets that stand in the name before them, in order."""
+    for first, host in hosts.items():
+        initials, owner = doc[first].text, mentions.at[host]
+        alone = first + 1 == len(doc) or "\n" in doc[first + 1].text
+        if owner < 0 or not alone or not _INITIALS.fullmatch(initials):
+            continue
+        letters = iter(mentions.things[owner].name.casefold())
+        if initials[0] == mentions.things[owner].name[0] and all(letter in letters for letter in initials.casefold()):
+            mentions.aliases.append((owner, mentions.thing(initials)))
 
 
 def _town(mentions: Mentions, town: str, land: str, full: str) -> None:
