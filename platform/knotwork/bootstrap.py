@@ -90,7 +90,7 @@ log = structlog.get_logger()
 
 PARSE_TIMEOUT_S = 300.0  # one document; 50 MB of PDF were read in less
 
-SKILLS_TIMEOUT_S = 5.0  # one evaluation of a skill graph; the largest that is taken, cold, needs 1.5 s
+SKILLS_TIMEOUT_S = 10.0  # one evaluation of a skill graph; 5,000 skills with a pattern each need 1.2 s of a core
 SKILLS_MEMORY_BYTES = 1 << 30  # address space of a process that evaluates them
 
 QUERY_ATTEMPTS = 2  # at a model's answer while somebody waits for it
