@@ -219,7 +219,7 @@ SCHEMA = {
         object(),
         {"Ada"},
     ],
-    ids=lambda raw: ascii(raw)[:40] if not isinstance(raw, int) else "int",
+    ids=lambda raw: type(raw).__name__ if type(raw) in {int, object} else ascii(raw)[:40],
 )
 def test_an_answer_that_names_nothing_is_empty(raw: object) -> None:
     assert sanitise_extraction(CHUNK, raw) == EMPTY
