@@ -72,6 +72,25 @@ class CatalogueContract:
             await stores.catalogue.put_tenant(tenant, settings)
             assert await stores.catalogue.tenant(tenant) == settings
 
+    async def test_sources_are_due_to_follow_changed_settings_until_they_do(
+        self, stores: Stores, tenant: TenantId
+    ) -> None:
+        async def is_due(settings: TenantSettings) -> bool:
+            await stores.catalogue.put_tenant(tenant, settings)
+            return tenant in await stores.catalogue.settings_due()
+
+        on, off = TenantSettings(graph=True), TenantSettings(graph=False)
+        assert not await is_due(on)
+        assert not await is_due(off)  # nothing is there to follow
+        await put(stores, tenant, "a.md", ["one"])
+        assert not await is_due(off)
+        assert await is_due(on)
+        assert await is_due(on)
+        await stores.catalogue.settings_followed(tenant, off)  # they have changed since
+        assert await is_due(on)
+        await stores.catalogue.settings_followed(tenant, on)
+        assert not await is_due(on)
+
     async def test_an_unknown_tenant_is_named(self, stores: Stores, tenant: TenantId) -> None:
         await put(stores, tenant, "a.md", ["one"])  # rows do not make a tenant
         with pytest.raises(UnknownTenant, match=tenant):

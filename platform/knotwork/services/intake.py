@@ -61,6 +61,8 @@ class Intake:
         await self._acceptance.load()
         for work in (self._worker.run(), self._acceptance.run(), self._acceptance.empty_inbox()):
             self._spawn(work)
+        for tenant in await self._catalogue.settings_due():
+            await self.refresh(tenant)
         return self._queue.waiting
 
     async def stop(self) -> None:
@@ -103,10 +105,12 @@ class Intake:
 
     async def refresh(self, tenant: TenantId) -> int:
         """Bring the graph of every source in line with the tenant's settings; how many sources were queued."""
+        settings = await self._catalogue.tenant(tenant)
         count, after = 0, None
         while page := await self._catalogue.sources(tenant, view=View(), after=after, limit=ACCEPT_TOGETHER):
             await self.look_again(tenant, page)
             count, after = count + len(page), page[-1].ref
+        await self._catalogue.settings_followed(tenant, settings)
         return count
 
     async def look_again(self, tenant: TenantId, sources: Sequence[Source]) -> list[Run]:

@@ -45,16 +45,14 @@ class Tenants:
     async def put(self, tenant: TenantId, settings: TenantSettings) -> int:
         """Create a tenant or replace its settings; how many sources were queued to follow a change.
 
+        A change that this process does not live to have followed is followed after the next start.
+
         Raises:
             InvalidInput: the name is not usable.
         """
         require_name(tenant)
-        try:
-            before = await self._catalogue.tenant(tenant)
-        except UnknownTenant:
-            before = None
         await self._catalogue.put_tenant(tenant, settings)
-        return await self._intake.refresh(tenant) if before is not None and before != settings else 0
+        return await self._intake.refresh(tenant) if tenant in await self._catalogue.settings_due() else 0
 
     async def get(self, tenant: TenantId) -> tuple[TenantSettings, Mapping[str, int]]:
         """A tenant's settings, and how many sources, chunks, entities and relationships it has.
