@@ -2,6 +2,7 @@
 // Parameters:  none. Statements are parted by semicolons and run in order, each safe to repeat.
 CREATE CONSTRAINT tenant_key IF NOT EXISTS FOR (n:Tenant) REQUIRE n.key IS UNIQUE;
 CREATE CONSTRAINT source_key IF NOT EXISTS FOR (n:Source) REQUIRE n.key IS UNIQUE;
+CREATE CONSTRAINT source_guard_key IF NOT EXISTS FOR (n:SourceGuard) REQUIRE n.key IS UNIQUE;
 CREATE CONSTRAINT source_text_key IF NOT EXISTS FOR (n:SourceText) REQUIRE n.key IS UNIQUE;
 CREATE CONSTRAINT chunk_key IF NOT EXISTS FOR (n:Chunk) REQUIRE n.key IS UNIQUE;
 CREATE CONSTRAINT entity_key IF NOT EXISTS FOR (n:Entity) REQUIRE n.key IS UNIQUE;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -160,6 +161,27 @@ class LedgerContract:
         assert [(owner, run.id) for owner, run in found if owner in (tenant, other)] == [
             (owner, run.id) for owner, run in list(zip(owners, runs, strict=True))[2:]
         ]
+
+    async def test_whoever_works_on_a_source_is_alone_and_sees_what_is_still_to_be_done(
+        self, stores: Stores, tenant: TenantId
+    ) -> None:
+        runs = [index_run("a.md"), index_run("b.md"), index_run("a.md")]
+        other = index_run("c.md")
+        await stores.ledger.accept(tenant, [AcceptedRun(run, PARSED) for run in [*runs, other]])
+        inside: list[str] = []
+
+        async def work(own: list[Run]) -> None:
+            async with stores.ledger.alone(tenant, own) as due:
+                inside.append("in")
+                await asyncio.sleep(0.05)
+                await stores.ledger.record(tenant, [replace(run, state=RunState.DONE) for run in own if run.id in due])
+                inside.append(f"{len(due)} out")
+
+        async with stores.ledger.alone(tenant, [other]):  # keeps nobody from other sources
+            await asyncio.wait_for(asyncio.gather(work(runs[:2]), work(runs[2:0:-1])), 5)
+        assert inside == ["in", "2 out", "in", "1 out"]
+        async with stores.ledger.alone(tenant, [*runs, index_run("never-accepted.md")]) as due:
+            assert list(due) == []
 
     async def test_tenants_are_apart(self, stores: Stores, tenant: TenantId) -> None:
         other, run = new_tenant(), index_run()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from knotwork.domain.catalogue import AcceptedRun, Run
@@ -17,6 +18,14 @@ class Ledger(Protocol):
 
         Raises:
             UnknownTenant: there is no such tenant; nothing is recorded.
+        """
+        ...
+
+    def alone(self, tenant: TenantId, runs: Sequence[Run]) -> AbstractAsyncContextManager[Collection[str]]:
+        """Inside the block, nobody else is inside one for any of the sources of these runs, in any process.
+
+        Given are the ids of those runs that are still to be carried out: another process may have done so meanwhile.
+        Whoever has a block and ends, however, has it no more.
         """
         ...
 

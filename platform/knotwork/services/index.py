@@ -20,6 +20,7 @@ from knotwork.domain.catalogue import (
     RunKind,
     RunState,
     RunStep,
+    SourceChange,
     SourceState,
     StoredChunk,
 )
@@ -148,6 +149,8 @@ class Indexer:
         else:
             source = await self._catalogue.source(tenant, run.ref, view=View())
             parsed = await self._catalogue.text(tenant, run.ref)
+            if source is None and run.change == SourceChange():
+                return Work(run, source=None)  # to be looked at again, and deleted by a run accepted before
             source = changed_source(source, run) if source else None
         if source is None or parsed is None:
             raise NotFound("source", run.ref.id)

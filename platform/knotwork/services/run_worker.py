@@ -60,7 +60,7 @@ class RunWorker:
         """Carry runs out until each is over. One that fails must not fail, or hold up, its neighbours."""
         for attempt in count(1):
             try:
-                over = await self._indexer.index(tenant, runs, self._queue)
+                over = await self._index_alone(tenant, runs)
             except StoreUnavailable as error:  # every run needs it, so all wait
                 await self._pause(runs, error, attempt)
             except Exception as error:  # noqa: BLE001 - whatever it is, the run is recorded as failed and named
@@ -77,6 +77,20 @@ class RunWorker:
                 for run in over:
                     self.close(run)
                 return
+
+    async def _index_alone(self, tenant: TenantId, runs: Sequence[Run]) -> list[Run]:
+        """Carry out those that no other process has carried out; the runs as they are, each over."""
+        over: list[Run] = []
+        async with self._ledger.alone(tenant, runs) as due:
+            if mine := [run for run in runs if run.id in due]:
+                over = await self._indexer.index(tenant, mine, self._queue)
+        for run in (run for run in runs if run.id not in due):
+            stored = await self._ledger.run(tenant, run.id)
+            if stored is None:  # its tenant is gone
+                self._queue.close(run.id)
+            else:
+                over.append(stored)
+        return over
 
     async def _pause(self, runs: Sequence[Run], error: Exception, attempt: int) -> None:
         pause_s = min(FIRST_RETRY_S * 2 ** (attempt - 1), LAST_RETRY_S)

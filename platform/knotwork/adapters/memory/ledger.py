@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 from knotwork.adapters.memory.database import MemoryDatabase
 from knotwork.domain.catalogue import OVER, AcceptedRun, Run
-from knotwork.domain.model import ParsedText, TenantId
+from knotwork.domain.model import ParsedText, SourceRef, TenantId
 from knotwork.errors import UnknownTenant
 
 
@@ -16,6 +19,7 @@ class MemoryLedger:
 
     def __init__(self, database: MemoryDatabase) -> None:
         self._tenants = database.tenants
+        self._locks: defaultdict[tuple[TenantId, SourceRef], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def accept(self, tenant: TenantId, runs: Sequence[AcceptedRun]) -> None:
         rows = self._tenants[tenant]
@@ -27,6 +31,14 @@ class MemoryLedger:
             rows.runs[one.run.id] = one.run
             if one.parsed is not None:
                 rows.run_texts[one.run.id] = one.parsed
+
+    @asynccontextmanager
+    async def alone(self, tenant: TenantId, runs: Sequence[Run]) -> AsyncGenerator[list[str]]:
+        async with AsyncExitStack() as held:
+            for ref in sorted({run.ref for run in runs}):
+                await held.enter_async_context(self._locks[tenant, ref])
+            stored = self._tenants[tenant].runs
+            yield [run.id for run in runs if run.id in stored and stored[run.id].state not in OVER]
 
     async def texts(self, tenant: TenantId, run_ids: Sequence[str]) -> Mapping[str, ParsedText]:
         stored = self._tenants[tenant].run_texts

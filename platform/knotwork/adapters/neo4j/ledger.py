@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from itertools import groupby
 from operator import itemgetter
 from typing import TypeVar
 
 from pydantic import TypeAdapter
 
-from knotwork.adapters.neo4j.catalogue import TENANT_ID
+from knotwork.adapters.neo4j.catalogue import TENANT_ID, source_key
 from knotwork.adapters.neo4j.session import Neo4jSession, Row, Transaction
 from knotwork.adapters.neo4j.texts import put_texts, unpack_text
 from knotwork.domain.catalogue import (
@@ -57,6 +58,13 @@ class Neo4jLedger:
             await put_texts(tx, tenant, ((key, text) for key, text in texts if text is not None and is_open[key]))
 
         await self._session.write(work, retry_s=ACCEPT_RETRY_S)
+
+    @asynccontextmanager
+    async def alone(self, tenant: TenantId, runs: Sequence[Run]) -> AsyncGenerator[list[str]]:
+        id_of = {storage_key(tenant, run.id): run.id for run in runs}
+        sources = sorted({source_key(tenant, run.ref) for run in runs})
+        async with self._session.holding("write/hold_sources", keys=sources, runs=sorted(id_of)) as rows:
+            yield [id_of[row["key"]] for row in rows]
 
     async def texts(self, tenant: TenantId, run_ids: Sequence[str]) -> Mapping[str, ParsedText]:
         id_of = {storage_key(tenant, id_): id_ for id_ in run_ids}

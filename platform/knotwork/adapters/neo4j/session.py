@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any, LiteralString, TypeVar, cast
 
 import neo4j
@@ -113,6 +113,20 @@ class Neo4jSession:
             async with self._open(granted_s) as session:
                 return await session.execute_write(run)
 
+    @asynccontextmanager
+    async def holding(self, name: str, **parameters: object) -> AsyncGenerator[list[Row]]:
+        """Run one statement, and keep the locks that it took until the end of the block; nothing it wrote stays.
+
+        The server itself lets go of them when this process ends, however it does.
+        """
+        async with AsyncExitStack() as opened:
+            with self._repeating(RETRY_S):
+                session = await opened.enter_async_context(self._open())
+                tx = await session.begin_transaction()
+                opened.push_async_callback(_let_go, tx)
+                rows = await Transaction(cast("neo4j.AsyncManagedTransaction", tx)).rows(name, **parameters)
+            yield rows
+
     @contextmanager
     def _repeating(self, wanted_s: float) -> Generator[float]:
         """How long to repeat a call; whether it reached the server is remembered.
@@ -169,6 +183,12 @@ class Neo4jSession:
             except vendor.ClientError as error:
                 if error.code != MADE_MEANWHILE:  # IF NOT EXISTS does not see what another process is just making
                     raise
+
+
+async def _let_go(tx: neo4j.AsyncTransaction) -> None:
+    """Roll back; where the connection is lost, the server has."""
+    with suppress(vendor.Neo4jError, vendor.DriverError):
+        await tx.close()
 
 
 def open_driver(uri: str, user: str, password: str) -> neo4j.AsyncDriver:
