@@ -15,6 +15,7 @@ from qdrant_client import AsyncQdrantClient
 from knotwork.adapters.files.inbox import FileInbox
 from knotwork.adapters.files.saved_queries import write_saved_queries
 from knotwork.adapters.files.traversal_files import traversal_files
+from knotwork.adapters.files.usage_journal import FileUsageJournal
 from knotwork.adapters.models.extractors import EndpointExtractors, NoExtractors, OneExtractor
 from knotwork.adapters.models.fastembed_embedder import FastembedEmbedder
 from knotwork.adapters.models.http_reranker import HttpReranker
@@ -39,6 +40,7 @@ from knotwork.adapters.neo4j.session import Neo4jSession, open_driver
 from knotwork.adapters.neo4j.skill_store import Neo4jSkillStore
 from knotwork.adapters.neo4j.statements import cypher_folder
 from knotwork.adapters.neo4j.traversals import Neo4jTraversals
+from knotwork.adapters.neo4j.usage import Neo4jUsageStore
 from knotwork.adapters.parsing.pooled_parser import PooledParser
 from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
 from knotwork.adapters.qdrant.server_store import ServerVectorStore
@@ -68,6 +70,7 @@ from knotwork.services.index import Indexer
 from knotwork.services.intake import Intake
 from knotwork.services.local import LocalRetriever
 from knotwork.services.maintenance import Maintenance, OperationKind
+from knotwork.services.metered import MeteredRetrieval
 from knotwork.services.model_change import ModelChange
 from knotwork.services.model_in_use import EmbedderInUse
 from knotwork.services.naming import Naming
@@ -83,6 +86,7 @@ from knotwork.services.sources import Sources
 from knotwork.services.tenants import Tenants
 from knotwork.services.traversals import Traversals
 from knotwork.services.upkeep import Upkeep
+from knotwork.services.usage import UsageMeter
 from knotwork.services.vector_sync import VectorSync
 from knotwork.services.verify import Verifier
 
@@ -126,6 +130,7 @@ class Platform:
     pool: WorkerPool
     intake: Intake
     retrieval: Retrieval
+    meter: UsageMeter
     sync: VectorSync
     parser: Parser
     access: Access
@@ -206,10 +211,7 @@ async def open_platform(
             sync=sync,
             freshness_target_s=settings.freshness_target_s,
         )
-        await _default_tenant(catalogue)
-        known = await catalogue.tenants()
-        for tenant in known:  # what an earlier process left when it was killed
-            await sync.follow(tenant)
+        known = await _known_tenants(catalogue, sync)
         keys = Neo4jKeyStore(session)
         access = Access(keys)
         if settings.first_key is not None:
@@ -218,6 +220,7 @@ async def open_platform(
         stack.push_async_callback(intake.stop)
         if unfinished := await intake.start():
             log.info("runs_taken_up", runs=unfinished)
+        meter = await _meter(settings, session, stack)
         maintenance = Maintenance()
         stack.push_async_callback(maintenance.stop)
         change: ModelChange | None = None
@@ -245,11 +248,12 @@ async def open_platform(
             sync=sync,
             hold=intake.hold,
         )
-        tenants = Tenants(catalogue=catalogue, vectors=vectors, intake=intake)
+        tenants = Tenants(catalogue=catalogue, vectors=vectors, intake=intake, on_gone=meter.forget)
         tenants.know(known)
+        chooser = _chooser(settings, stack)
         naming, paths = Naming(graph), PathFinder(graph, Neo4jGraphWalk(session))
         traversals = await _traversals(settings, session, naming, has_browser=browser is not None)
-        retrieval = Retrieval(
+        retrieval = MeteredRetrieval(
             {
                 Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
                 Mode.KEYWORD: KeywordRetriever(vectors),
@@ -258,12 +262,14 @@ async def open_platform(
                 Mode.NAVIGATE: NavigateRetriever(
                     Neo4jOutlines(session),
                     vectors,
-                    _chooser(settings, stack),
+                    chooser,
                     documents=settings.navigate_documents,
                     chunks=settings.navigate_chunks,
                 ),
                 Mode.PATHS: PathsRetriever(naming, paths, vectors),
             },
+            meter=meter,
+            models={Mode.SEMANTIC: embedder, Mode.HYBRID: embedder, Mode.LOCAL: embedder, Mode.NAVIGATE: chooser},
             steady=embedder.steady,
             refinement=Refinement(vectors, _reranker(settings, stack)),
         )
@@ -278,6 +284,7 @@ async def open_platform(
             pool=pool,
             intake=intake,
             retrieval=retrieval,
+            meter=meter,
             sync=sync,
             parser=PooledParser(parsing, timeout_s=PARSE_TIMEOUT_S),
             access=access,
@@ -325,7 +332,7 @@ async def open_platform(
                 intake=intake,
                 verifier=verifier,
             ),
-            compaction=Compaction(intake=intake, stores=[*_compactable(vectors), *compactable]),
+            compaction=Compaction(intake=intake, stores=[*_compactable(vectors), *compactable], hold=meter.hold),
             maintenance=maintenance,
             browser=browser,
             extractor=extractor,
@@ -450,14 +457,25 @@ async def _traversals(settings: Settings, session: Neo4jSession, naming: Naming,
 
 async def _inbox(settings: Settings) -> FileInbox | None:
     """Where requests wait while Neo4j is away; None: a home that may not last keeps nothing."""
-    wanted = settings.inbox
-    if wanted is None:
-        wanted = not (settings.neo4j_uri and settings.qdrant_url)
-    if not wanted:
+    if not _keeps(settings):
         return None
     inbox = FileInbox(settings.home / "inbox")
     await inbox.open()
     return inbox
+
+
+def _keeps(settings: Settings) -> bool:
+    """Whether the home keeps what cannot be written while Neo4j is away."""
+    return not (settings.neo4j_uri and settings.qdrant_url) if settings.inbox is None else settings.inbox
+
+
+async def _meter(settings: Settings, session: Neo4jSession, stack: AsyncExitStack) -> UsageMeter:
+    """The meter of usage, counting."""
+    journal = FileUsageJournal(settings.home / "usage.json") if _keeps(settings) else None
+    meter = UsageMeter(Neo4jUsageStore(session), journal=journal, keep_days=settings.usage_days)
+    stack.push_async_callback(meter.stop)
+    await meter.start()
+    return meter
 
 
 async def _end(task: asyncio.Task[None]) -> None:
@@ -525,8 +543,13 @@ def _endpoint(settings: Settings, url: str, key: SecretStr | None) -> OpenAIEndp
     )
 
 
-async def _default_tenant(catalogue: Catalogue) -> None:
+async def _known_tenants(catalogue: Catalogue, sync: VectorSync) -> list[TenantId]:
+    """All tenants, the default one with them; what an earlier process left when it was killed is done."""
     try:
         await catalogue.tenant(DEFAULT_TENANT)
     except UnknownTenant:
         await catalogue.put_tenant(DEFAULT_TENANT, TenantSettings())
+    known = await catalogue.tenants()
+    for tenant in known:
+        await sync.follow(tenant)
+    return known
