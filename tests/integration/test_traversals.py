@@ -396,8 +396,15 @@ async def test_no_relationship_leads_from_one_tenant_to_another(stores: Stores, 
 async def test_each_is_a_query_for_browser_that_needs_nothing_else(
     stores: Stores, shipped: Traversals, stack: Stack
 ) -> None:
-    queries = shipped.saved_queries(stack.tenant)
-    assert list(queries) == [file.name for file in SHIPPED]
+    forms = "\n".join(
+        f"CALL {scope} {{ {begin} MATCH (o:Entity {{tenant: $tenant, id: $entity}}) RETURN count(o) AS c{number} }}"
+        for number, (scope, begin) in enumerate([("(e)", ""), ("()", ""), ("", ""), ("", "WITH e"), ("(*)", "")])
+    )
+    body = f"MATCH (e:Entity {{tenant: $tenant, id: $entity}})\n{forms}\nRETURN e.id AS id"
+    own = yours("own-calls", body, header="// Parameter: $entity ENTITY: any.\n")
+    service = await loaded(stores, stack, *SHIPPED, own)
+    queries = service.saved_queries(stack.tenant)
+    assert sorted(queries) == sorted([*(file.name for file in SHIPPED), "own-calls"])
     for name, text in queries.items():
         assert text.startswith(f"// Title: {name}: ")
         changed = text.replace("concept:retry budget", "thing:ledger").replace("readme", "notes")

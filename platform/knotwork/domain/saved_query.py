@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from knotwork.domain.cypher_script import literal
 from knotwork.domain.cypher_tokens import Kind, tokens_of
 from knotwork.domain.traversals import ParameterType, Traversal, TraversalScope
@@ -35,20 +37,35 @@ def saved_query(traversal: Traversal, *, tenant: str) -> str:
         f"WITH {literal(tenant)} AS {_variable('tenant')}{given}\n"
         f"OPTIONAL MATCH (p_audience:Audience {{tenant: {_variable('tenant')}}})\n"
         f"WITH {_variable('tenant')}{carried}, collect(p_audience.key) AS {_variable('audiences')}\n"
-        f"CALL (*) {{\n{_with_variables(traversal.statement)}\n}}\n"
+        f"CALL (*) {{\n{_with_variables(traversal.statement, ['tenant', 'audiences', *values])}\n}}\n"
         f"RETURN {columns}\n"
     )
 
 
-def _with_variables(statement: str) -> str:
-    """The statement without its header, its parameters made variables; a LIMIT takes none, so it gets a number."""
+def _with_variables(statement: str, names: Sequence[str]) -> str:
+    """The statement without its header, its parameters made variables; a LIMIT takes none, so it gets a number.
+
+    A parameter is seen everywhere, a variable within `CALL` only where it is imported.
+    """
     tokens = tokens_of(statement)
+    imported = ", ".join(map(_variable, names))
     body, at = "", tokens[0].start
-    for token in tokens:
+    for place, token in enumerate(tokens):
+        end = token.start + len(token.text)
         if token.kind is Kind.PARAMETER:
             name = token.text[1:]
             body += statement[at : token.start] + (str(ROWS) if name == "limit" else _variable(name))
-            at = token.start + len(token.text)
+            at = end
+        elif token.word == "CALL" and place + 2 < len(tokens):
+            after, next_ = tokens[place + 1], tokens[place + 2]
+            if after.text == "{" and next_.word == "WITH":  # CALL { WITH e ...
+                end = next_.start + len(next_.text)
+                body, at = body + statement[at:end] + f" {imported},", end
+            elif after.text == "{":
+                body, at = body + statement[at:end] + f" ({imported})", end
+            elif after.text == "(" and next_.text != "*":  # CALL (e) { ...
+                end = after.start + 1
+                body, at = body + statement[at:end] + (imported if next_.text == ")" else f"{imported}, "), end
     return (body + statement[at:]).rstrip()
 
 
