@@ -264,6 +264,11 @@ def test_a_work_is_tied_to_all_who_made_it_however_they_are_listed() -> None:
     } <= facts(answer)
 
 
+def test_stars_that_rate_or_shine_are_no_cast() -> None:
+    for text in ("The hotel has five stars, Acme said.", "Kestrel shows a star beside Ledger."):
+        assert "stars" not in {kind for _, kind, _ in facts(read(text, "Grand Hotel"))}
+
+
 def test_a_peoples_name_before_a_trade_is_a_nationality() -> None:
     answer = read("The waltz was dedicated to the Hungarian composer Ferenc Balog.", "Winter Waltz")
     assert ("Ferenc Balog", "nationality", "Hungarian") in facts(answer)

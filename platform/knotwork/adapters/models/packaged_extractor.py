@@ -23,7 +23,7 @@ from knotwork.adapters.models.rules.structure import Layout, read_layout
 from knotwork.adapters.models.rules.topic import Topic, read_title
 from knotwork.adapters.models.rules.types import settle_types, type_by_form
 
-RULES_VERSION: Final = "5"
+RULES_VERSION: Final = "6"
 """Raised whenever the rules' answer to any text changes: extractions are reused as long as the id stays."""
 
 EXTRACTOR_ID: Final = f"packaged-rules/{RULES_VERSION}+{'-'.join(installed_model()[:2])}"

@@ -48,7 +48,7 @@ class PhraseReader:
                 yield from self._countryman(token, sentence)
             elif subject is None:
                 continue
-            elif token.lower_ in _STARS and self._guess(subject) != "person":
+            elif self._casts(token) and self._guess(subject) != "person":
                 yield from ((subject, "stars", star, token) for star in self._cast(token.i + 1, sentence.end))
             elif token.lower_ in CREDIT_NOUNS and self._guess(subject) != "person":
                 yield from self._credit(token, sentence, subject)
@@ -137,6 +137,11 @@ class PhraseReader:
 
     def _joined(self, index: int, end: int) -> bool:
         return index + 1 < end and self._doc[index].lower_ == "and" and self._at[index + 1] >= 0
+
+    def _casts(self, token: Token) -> bool:
+        """Whether a word is the verb before a cast: no rating (`five stars, Acme says`), no heavenly body."""
+        follows = token.i + 1 < len(self._doc) and not self._doc[token.i + 1].is_punct
+        return follows and token.lower_ in _STARS and (token.lower_ != "star" or token.tag_.startswith("VB"))
 
     def _cast(self, index: int, end: int) -> Iterator[int]:
         """The names of a cast list; a role that follows `as` is none."""
