@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from knotwork.cli.client import quoted, refusal, source_path
 from knotwork.cli.output import printable
-from knotwork.cli.parsing import parse_filter_options, parse_metadata
+from knotwork.cli.parsing import parse_filter_options, parse_metadata, parse_weights
 from knotwork.cli.session import open_session
 
 
@@ -54,6 +54,16 @@ def test_a_pair_of_neither_form_is_a_usage_error(pair: str) -> None:
 )
 def test_conditions_become_the_services_filter(conditions: list[str], meant: dict[str, Any]) -> None:
     assert parse_filter_options(conditions) == meant
+
+
+def test_weights_are_a_pair_of_numbers() -> None:
+    assert parse_weights("1:2.5") == {"semantic": 1.0, "keyword": 2.5}
+
+
+@pytest.mark.parametrize("pair", ["1", "1:2:3", "a:b", "", ":"])
+def test_weights_of_another_form_are_a_usage_error(pair: str) -> None:
+    with pytest.raises(typer.BadParameter):
+        parse_weights(pair)
 
 
 @pytest.mark.parametrize("conditions", [["team"], [">=3"], ["year=1", "year>=1"]])

@@ -50,6 +50,19 @@ def parse_filter_options(conditions: Sequence[str]) -> dict[str, Any]:
     return {field: found[0] if len(found) == 1 else found for field, found in values.items()} | dict[str, Any](bounds)
 
 
+def parse_weights(pair: str) -> dict[str, float]:
+    """`S:K`, what meaning and words weigh, in the form that the service reads.
+
+    Raises:
+        typer.BadParameter: it is no pair of numbers.
+    """
+    try:
+        semantic, keyword = (float(part) for part in pair.split(":"))
+    except ValueError:
+        raise typer.BadParameter(f"{pair!r} is no pair of weights; write --weights 1:2") from None
+    return {"semantic": semantic, "keyword": keyword}
+
+
 def _split(pair: str) -> tuple[str, Any]:
     key, equals, text = pair.partition("=")
     if not equals:

@@ -43,7 +43,9 @@ def heading_trail(metadata: Json) -> str:
 
 
 def led_by(metadata: Json) -> str:
-    """The relationships that led to a passage, else the entities."""
+    """The relationships that led to a passage, else the entities; of one whose document was chosen, who chose it."""
+    if document := metadata.get("document"):
+        return f"document {document['rank']} of those that {document['chosen_by']} chose"
     facts = [fact_line(fact) for fact in metadata.get("relationships") or ()]
     return "; ".join(facts[:SHOWN_FACTS]) or ", ".join((metadata.get("entities") or [])[:SHOWN_FACTS])
 

@@ -101,13 +101,15 @@ def search(
     By meaning (semantic), by words (keyword), by both (hybrid), by choosing documents from their outlines (navigate),
     or through the graph (local).
     """
+    from knotwork.cli.parsing import parse_weights
+
     options = {
         "mode": mode,
         "top_k": top_k,
         "min_score": min_score,
         "diversity": diversity or None,
         "rerank": rerank or None,
-        "weights": None if weights is None else _weights(weights),
+        "weights": None if weights is None else parse_weights(weights),
     }
     _query(session, query, options, filter_, explain=explain, whole=whole)
 
@@ -166,15 +168,6 @@ def _query(
         session.output.line(json_text(told))
     if not answer["passages"]:
         session.output.note("no passage found; `knotwork sources` lists what is indexed")
-
-
-def _weights(text: str) -> dict[str, float]:
-    """`S:K`, in the form that the service reads."""
-    try:
-        semantic, keyword = (float(part) for part in text.split(":"))
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is no pair of weights; write --weights 1:2") from None
-    return {"semantic": semantic, "keyword": keyword}
 
 
 async def _find_entity(client: Client, name: str) -> Json:
