@@ -41,7 +41,7 @@ def load(name: str, data: Path) -> EvaluationSet:
     """A set of the data folder."""
     corpus, questions, recorded = SETS[name]
     return read_set(
-        read_text(data / corpus), read_text(data / questions), read_text(data / recorded) if recorded else ""
+        read_text(data / corpus), read_text(data / questions), read_text(data / recorded) if recorded else None
     )
 
 
