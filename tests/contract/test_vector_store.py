@@ -252,6 +252,76 @@ class VectorStoreContract:  # a subclass adds the `store` fixture, prepared with
         assert [hit.id for hit in kept] == ["same", "half"]
         assert await store.search_dense(ACME, CHUNKS, X, view=ALL, limit=0) == []
 
+    async def test_words_of_any_script_identifiers_code_and_numbers_are_found(self, store: VectorStore) -> None:
+        texts = {
+            "chinese": "苹果手机在桌子上",
+            "japanese": "リトライ予算について",
+            "thai": "งบประมาณการลองใหม่",
+            "korean": "재시도 예산",
+            "hindi": "पुनः प्रयास बजट",
+            "arabic": "ميزانية إعادة المحاولة",
+            "hebrew": "תקציב ניסיונות",
+            "russian": "бюджет повторов",
+            "greek": "Προϋπολογισμός",
+            "german": "Straßenbahn über Köln",
+            "identifier": "set retry_budget in parseHTTPResponse",
+            "code": "if (x != 0) std::vector<int> v = foo.bar(x);",
+            "languages": "C++ and not C#",
+            "ticket": "INC-2041 was closed",
+            "number": "Port 8080 of version 1.10.3",
+            "address": "mail ana@example.org about 10.0.0.17",
+        }
+        await store.upsert(ACME, CHUNKS, [point(id_, text=text) for id_, text in texts.items()])
+        found_by = {
+            "手机": "chinese",
+            "予算": "japanese",
+            "ลองใหม่": "thai",
+            "예산": "korean",
+            "बजट": "hindi",
+            "المحاولة": "arabic",
+            "ניסיונות": "hebrew",
+            "БЮДЖЕТ": "russian",
+            "προυπολογισμος": "greek",
+            "STRASSENBAHN koln": "german",
+            "retry_budget": "identifier",
+            "response": "identifier",
+            "std::vector<int>": "code",
+            "foo.bar": "code",
+            "c++": "languages",
+            "inc-2041": "ticket",
+            "2041": "ticket",
+            "8080": "number",
+            "1.10.3": "number",
+            "ana@example.org": "address",
+            "10.0.0.17": "address",
+        }
+        for query, wanted in found_by.items():
+            hits = await store.search_keyword(ACME, query, view=ALL, limit=1)
+            assert [hit.id for hit in hits] == [wanted], query
+
+    async def test_titles_and_headings_are_searched_before_texts_which_decide_between_equals(
+        self, store: VectorStore
+    ) -> None:
+        def titled(id_: str, title: str, headings: list[str], text: str) -> Point:
+            one = point(id_, text=text)
+            return replace(one, payload={**one.payload, "title": title, "headings": headings})
+
+        await store.upsert(
+            ACME,
+            CHUNKS,
+            [
+                titled("text", "Rota", [], "retry budget " * 30),
+                titled("title", "The retry budget", [], "nothing else"),
+                titled("heading", "Policies", ["Retries", "Retry"], "nothing else"),
+                titled("same", "Policies", ["Retries", "Retry"], "a budget"),
+                titled("other", "Rota", [], "lunch"),
+            ],
+        )
+        hits = await store.search_keyword(ACME, "retry budget", view=ALL, limit=9, by_outline=True)
+        assert [hit.id for hit in hits] == ["title", "same", "heading", "text"]
+        plain = await store.search_keyword(ACME, "retry budget", view=ALL, limit=9)
+        assert [hit.id for hit in plain] == ["text", "same"]
+
     async def test_keyword_scores_are_bm25_over_the_visible_points_alone(self, store: VectorStore) -> None:
         texts = {
             "c1": "the retry budget of the gateway",

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knotwork.domain.bm25 import AVERAGE_LENGTH, K1, B, document_terms, query_terms, term_id, tokenise
+from knotwork.domain.bm25 import (
+    AVERAGE_LENGTH,
+    K1,
+    B,
+    document_terms,
+    outline_query_terms,
+    query_terms,
+    term_id,
+    tokenise,
+)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +75,16 @@ def test_any_text_has_terms_and_a_query_of_it_finds_it(text: str) -> None:
     terms = document_terms(text)
     assert all(0 <= term < 2**32 and 0 < weight <= K1 + 1 for term, weight in terms.items())
     assert query_terms(text).keys() <= terms.keys()
+
+
+def test_terms_of_title_and_headings_are_met_by_a_search_over_them_alone() -> None:
+    plain, outlined = document_terms("lunch at noon"), document_terms("lunch at noon", "The retry budget")
+    assert query_terms("retry budget").keys().isdisjoint(outlined)
+    assert {term: outlined[term] for term in plain} == plain
+    asked = outline_query_terms("retry noon")
+    met = {term: weight * outlined[term] for term, weight in asked.items() if term in outlined}
+    assert len(met) == 2
+    assert max(met.values()) > 500 * min(met.values())
 
 
 @given(st.text(), st.text())

@@ -107,6 +107,11 @@ def test_outlines_of_any_script_are_found_by_their_words(question: str, title: s
     assert rank_outlines(question, outlines)[0].ref == D
 
 
+def test_what_a_passage_says_counts_as_much_as_the_outline_whatever_its_scale() -> None:
+    outlines = [Outline(A, "Rota", word_score=80.0), Outline(B, "Retry", word_score=50.0), Outline(C, "Retry")]
+    assert [one.ref for one in rank_outlines("retry budget", outlines)] == [B, A, C]
+
+
 def test_outlines_that_say_the_same_stay_in_the_order_of_the_search() -> None:
     outlines = [Outline(ref, "Report") for ref in (C, A, B)]
     assert rank_outlines("report", outlines) == outlines

@@ -21,11 +21,15 @@ Terms = Mapping[int, float]  # term id → weight
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a reader sees of a document before opening it; headings in the order of its text."""
+    """What a reader sees of a document before opening it; headings in the order of its text.
+
+    `word_score` is the BM25 score of its best passage for the question at hand, where a search was made, else 0.
+    """
 
     ref: SourceRef
     title: str
     headings: tuple[str, ...] = ()
+    word_score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +71,18 @@ def sanitise_choice(raw: object, shown: Collection[SourceRef], limit: int) -> Ch
 
 
 def rank_outlines(question: str, outlines: Sequence[Outline]) -> list[Outline]:
-    """Outlines by BM25 of the question's words in id, title and headings, best first; equals stay in their order.
+    """Outlines by the question's words, best first; equals stay in their order.
 
-    Words are compared in any script; the statistics are those of these outlines.
+    One half is BM25 over id, title and headings, with the statistics of these outlines, the other `word_score`; each is
+    divided by its greatest, so that neither the number of documents nor of passages shifts the balance.
     """
     texts = ["\n".join([one.ref.id, one.title, *one.headings]) for one in outlines]
     weights = [term_weights(text, OUTLINE_LENGTH) for text in texts]
     idf = _idf(query_terms(question), weights)
-    scores = [fsum(idf[term] * terms[term] for term in idf if term in terms) for terms in weights]
-    return [outlines[place] for place in sorted(range(len(outlines)), key=lambda place: -scores[place])]
+    seen = _shares([fsum(idf[term] * terms[term] for term in idf if term in terms) for terms in weights])
+    said = _shares([one.word_score for one in outlines])
+    order = sorted(range(len(outlines)), key=lambda place: -(seen[place] + said[place]))
+    return [outlines[place] for place in order]
 
 
 def rank_read(question: str, texts: Mapping[ChunkId, str]) -> list[Scored]:
@@ -106,6 +113,12 @@ def _idf(terms: Iterable[int], documents: Collection[Terms]) -> dict[int, float]
     holding = Counter(term for document in documents for term in document)
     total = sum(1 for document in documents if document)
     return {term: log(1 + (total - holding[term] + 0.5) / (holding[term] + 0.5)) for term in terms}
+
+
+def _shares(scores: Sequence[float]) -> list[float]:
+    """Each score as a share of the greatest."""
+    greatest = max(scores, default=0.0)
+    return [score / greatest if greatest > 0 else 0.0 for score in scores]
 
 
 def _length(weights: Terms) -> float:

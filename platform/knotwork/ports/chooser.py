@@ -29,7 +29,7 @@ class Chooser(Protocol):
     async def choose(self, question: str, outlines: Sequence[Outline], limit: int) -> Choice:
         """Pick at most `limit` of these documents: {"documents": [{"type", "id"}, ...]}, best first.
 
-        `outlines` come in the order of a lexical search. None may be picked: nothing shown answers the question.
+        `outlines` come with the likeliest by their words first. None may be picked: nothing shown answers the question.
 
         Raises:
             ModelFailed: no usable answer, after retries.

@@ -23,7 +23,7 @@ SEARCHED = (800, 3200)  # chunks that the search over titles looks at: more only
 
 
 class LexicalChooser:
-    """Picks the outlines whose words are the question's; equal ones as a search over titles, then texts, has them."""
+    """Picks the documents whose outlines, and best passages, have most of the question's words."""
 
     id = "lexical/1"
 
@@ -81,22 +81,24 @@ class NavigateRetriever:
 
     async def _shown(self, reader: Reader, query: str, view: View) -> tuple[list[Outline], bool]:
         """The outlines to choose from, the likeliest first, and whether there are more of them than are shown."""
-        visible = await self._outlines.first(reader.tenant, view=view, limit=SHOWN + 1)
-        found = await self._found(reader, query, view)
-        if len(visible) > SHOWN:
-            return await self._outlines.of(reader.tenant, found[:SHOWN], view=view), True
-        rank = {ref: place for place, ref in enumerate(found)}
-        return sorted(visible, key=lambda one: rank.get(one.ref, len(rank))), False
+        shown = await self._outlines.first(reader.tenant, view=view, limit=SHOWN + 1)
+        more = len(shown) > SHOWN
+        if more:
+            found = await self._found(reader, query, view)
+            shown = await self._outlines.of(reader.tenant, found, view=view)
+        hits = await self._vectors.search_keyword(reader.tenant, query, view=view, limit=SEARCHED[0])
+        score_of = {_ref(hit.payload): hit.score for hit in reversed(hits)}  # of the best passage
+        return rank_outlines(query, [replace(one, word_score=score_of.get(one.ref, 0.0)) for one in shown]), more
 
     async def _found(self, reader: Reader, query: str, view: View) -> list[SourceRef]:
-        """Documents by a search over titles and headings, and over texts between equals, best first."""
+        """At most 200 documents by a search over titles and headings, and over texts between equals, best first."""
         found: dict[SourceRef, None] = {}
         for limit in SEARCHED:
             hits = await self._vectors.search_keyword(reader.tenant, query, view=view, limit=limit, by_outline=True)
             found = dict.fromkeys(_ref(hit.payload) for hit in hits)
             if len(found) >= SHOWN or len(hits) < limit:
                 break
-        return list(found)
+        return list(found)[:SHOWN]
 
     async def _choose(self, query: str, shown: Sequence[Outline]) -> _Chosen:
         """What the chooser picks; the lexical one, by name, where it fails or names nothing that was shown."""
