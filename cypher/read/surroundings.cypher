@@ -2,7 +2,8 @@
 // Parameters:  $tenant STRING; $names LIST<STRING>: normalised; $chunks LIST<STRING>: chunk keys; $subjects LIST<STRING> or
 //              null (all); $hub_mentions INTEGER: names with more visible mentions stay closed.
 // Needs:       index entity_name, constraint chunk_key. Work is bounded by what is read: of a hub only its counts.
-// Returns:     one row {names: LIST<MAP {name, mentions, entities, chunks, facts: LIST<[id, weight]>}>,
+// Returns:     one row {names: LIST<MAP {name, mentions, entities, chunks: LIST<MAP {id, title, headings}>,
+//              facts: LIST<[id, weight]>}>,
 //              chunks: LIST<MAP {id, entities: LIST<[id, mentions]>}>}, in no order.
 CALL () {
   OPTIONAL MATCH (a:Audience {tenant: $tenant})
@@ -24,7 +25,8 @@ CALL (audiences) {
       UNWIND entities AS e
       MATCH (c:Chunk)-[:MENTIONS]->(e)
       WHERE audiences IS NULL OR c.audience IN audiences
-      RETURN DISTINCT c.id
+      WITH DISTINCT c
+      RETURN {id: c.id, title: c.title, headings: c.headings}
     } END,
     facts: CASE WHEN mentions > $hub_mentions THEN [] ELSE COLLECT {
       UNWIND entities AS e

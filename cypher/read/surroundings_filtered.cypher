@@ -19,15 +19,15 @@ CALL (audiences) {
       AND all(asked IN $conditions WHERE any(value IN [] + coalesce(s[asked.field], []) WHERE
         (asked.values IS NULL OR value IN asked.values) AND (asked.gte IS NULL OR value >= asked.gte)
         AND (asked.lte IS NULL OR value <= asked.lte)))
-    RETURN c.id
+    RETURN {id: c.id, title: c.title, headings: c.headings}
   } AS chunks
   WHERE size(chunks) > 0
   WITH audiences, name, collect(e) AS entities, sum(size(chunks)) AS mentions, collect(chunks) AS chunks
   RETURN collect({name: name, mentions: mentions, entities: [e IN entities | e.id],
     chunks: CASE WHEN mentions > $hub_mentions THEN [] ELSE COLLECT {
       UNWIND chunks AS part
-      UNWIND part AS id
-      RETURN DISTINCT id
+      UNWIND part AS chunk
+      RETURN DISTINCT chunk
     } END,
     facts: CASE WHEN mentions > $hub_mentions THEN [] ELSE COLLECT {
       UNWIND entities AS e

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,17 @@ from knotwork.domain.model import EVERYONE, ChunkId, EntityId, RelationshipId, T
 from knotwork.domain.sanitise import sanitise_extraction
 from knotwork.domain.surroundings import ChunkSurroundings, NameSurroundings, Surroundings
 from knotwork.ports.vector_store import View
-from support.stores import Stores, memory_stores, neo4j_session, neo4j_stores, new_tenant, put, says
+from support.stores import (
+    Stores,
+    doc,
+    memory_stores,
+    neo4j_session,
+    neo4j_stores,
+    new_tenant,
+    put,
+    says,
+    source_write,
+)
 
 ALL = View()
 ANA, BEN = View(subjects=(EVERYONE, "user:ana")), View(subjects=(EVERYONE, "user:ben"))
@@ -42,11 +53,28 @@ class SurroundingsContract:
         await stores.graph.put_evidence(tenant, [says(a, "Ada", "Bob", facts=[ADA_KNOWS_BOB]), says(b, "Ada")])
         assert await self.around(stores, tenant, "bob", "ada", "ada", "nobody", chunks=[b, a, b]) == Surroundings(
             (
-                NameSurroundings("ada", 2, (ADA,), tuple(sorted([a, b])), ((KNOWS, 1),)),
-                NameSurroundings("bob", 1, (BOB,), (a,), ((KNOWS, 1),)),
+                NameSurroundings("ada", 2, (ADA,), tuple(sorted([a, b])), facts=((KNOWS, 1),)),
+                NameSurroundings("bob", 1, (BOB,), (a,), facts=((KNOWS, 1),)),
             ),
             tuple(sorted([ChunkSurroundings(a, ((ADA, 2), (BOB, 1))), ChunkSurroundings(b, ((ADA, 2),))], key=_id)),
         )
+
+    async def test_a_chunk_under_a_title_or_heading_that_is_the_name_is_about_it(
+        self, stores: Stores, tenant: TenantId
+    ) -> None:
+        write = source_write(doc("a.md"), ["one", "two", "three", "four"])
+        titled = [
+            replace(write.chunks[0], title="The ADA (film)"),
+            replace(write.chunks[1], title="Notes", headings=("Part", "Ada")),
+            replace(write.chunks[2], title="Notes on Ada", headings=("Ada", "Part")),
+            write.chunks[3],
+        ]
+        await stores.catalogue.put_sources(tenant, [replace(write, chunks=titled)])
+        ids = [chunk.id for chunk in titled]
+        await stores.graph.put_evidence(tenant, [says(id_, "Ada") for id_ in ids[:3]])
+        [found] = (await stores.graph.surroundings(tenant, names=["ada"], chunks=[], view=ALL, hub_mentions=3)).names
+        assert found.chunks == tuple(sorted(ids[:3]))
+        assert found.about == tuple(sorted(ids[:2]))
 
     async def test_a_name_stands_for_its_entities_of_every_type(self, stores: Stores, tenant: TenantId) -> None:
         a, b = await put(stores, tenant, "a.md", ["one", "two"])
@@ -70,7 +98,7 @@ class SurroundingsContract:
         )
         found = await self.around(stores, tenant, "ada", chunks=[*hidden, shown], view=BEN)
         assert found == Surroundings(
-            (NameSurroundings("ada", 1, (ADA,), (shown,), ((KNOWS, 1),)),),
+            (NameSurroundings("ada", 1, (ADA,), (shown,), facts=((KNOWS, 1),)),),
             (ChunkSurroundings(shown, ((ADA, 1), (BOB, 1))),),
         )
         assert (await self.around(stores, tenant, "ada", view=ANA)).names == (NameSurroundings("ada", 4, (ADA,)),)
@@ -90,7 +118,7 @@ class SurroundingsContract:
         )
         view = View((EVERYONE,), parse_filter({"team": "sre"}))
         assert await self.around(stores, tenant, "ada", chunks=[*hidden, shown], view=view) == Surroundings(
-            (NameSurroundings("ada", 1, (ADA,), (shown,), ((KNOWS, 1),)),),
+            (NameSurroundings("ada", 1, (ADA,), (shown,), facts=((KNOWS, 1),)),),
             (ChunkSurroundings(shown, ((ADA, 1), (BOB, 1))),),
         )
         assert (

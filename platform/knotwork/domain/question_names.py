@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from knotwork.domain.normalise import normalise_name
 
-NAME_WORDS = 10  # of a name, at most; of 20,000 names extracted from musique-60 and 2wiki, 99.9 % have no more
+NAME_WORDS = 10  # of a name, at most; of 19,059 names recorded of musique-60, 99.4 % have no more
 NAME_CHARS = 24  # of a name in a script without spaces, at most
 _PIECE_CHARS = 200  # read at once: a normalised name is empty beyond 256
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from knotwork.domain.model import ChunkId, Passage
+import structlog
+
+from knotwork.domain.model import ChunkId, Passage, TenantId
 from knotwork.domain.question_names import longest_first, names_in
 from knotwork.domain.retrieval import Reader, RetrievalResult, RetrieveOptions, Scored, checked_query
+from knotwork.errors import PlatformError
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.models import Embedder
 from knotwork.ports.vector_store import Collection, VectorStore
@@ -23,6 +26,9 @@ from knotwork.services.local_seeds import DENSE_SEEDS, Seeds, near_facts
 from knotwork.services.local_walk import Walk, chunk_of
 from knotwork.services.passages import passages_for, view_of
 
+log = structlog.get_logger()
+
+WARM_UP = "who is tied to whom, and by what"
 GRAPH_S = 10.0  # how long the graph may take for the first question before it counts as away
 
 
@@ -34,6 +40,13 @@ class LocalRetriever:
 
     async def retrieve(self, reader: Reader, query: str, options: RetrieveOptions) -> tuple[Passage, ...]:
         return (await self.retrieve_with_usage(reader, query, options)).passages
+
+    async def warm_up(self, tenant: TenantId) -> None:
+        """Ask what nobody asked, so that a store that has just started plans its statements and reads its pages."""
+        try:
+            await self.retrieve_with_usage(Reader(tenant), WARM_UP, RetrieveOptions(top_k=1))
+        except PlatformError as error:
+            log.info("warm_up_failed", mode="local", reason=str(error))
 
     async def retrieve_with_usage(self, reader: Reader, query: str, options: RetrieveOptions) -> RetrievalResult:
         query, view = checked_query(query), view_of(reader, options)

@@ -80,19 +80,26 @@ class Explanation:
         return "named in the question" if name in self._seeds.names else "in a fact near the question"
 
     def _chain(self, id_: ChunkId) -> list[tuple[str, FactBetween | None]]:
-        """From a start of the walk to this passage, always along what brought most; each node with the fact to it."""
+        """From a start of the walk to this passage, always along what brought most.
+
+        Each node comes with the fact that ties it to the name before it, whether the walk took that fact's edge or
+        went through a passage that holds both.
+        """
         node, total = chunk_node(id_), sum(self._walk.starts.values())
-        chain: list[tuple[str, FactBetween | None]] = []
-        passed = {node}
-        while True:
-            came = next((part for part in self._walk.arrivals.get(node, ()) if part[0] not in passed), None)
-            own = self._walk.starts.get(node, 0.0) / total if chain else 0.0  # a passage's own nearness is no chain
-            if came is None or own >= came[1] or len(chain) == STEPS:
-                chain.append((node, None))
-                return chain[::-1]
-            chain.append((node, self._walk.fact_between(came[0], node)))
+        nodes = [node]
+        while len(nodes) < STEPS:
+            came = next((part for part in self._walk.arrivals.get(node, ()) if part[0] not in nodes), None)
+            own = self._walk.starts.get(node, 0.0) / total if len(nodes) > 1 else 0.0  # its own nearness is no chain
+            if came is None or own >= came[1]:
+                break
             node = came[0]
-            passed.add(node)
+            nodes.append(node)
+        chain: list[tuple[str, FactBetween | None]] = []
+        name: str | None = None
+        for node in reversed(nodes):
+            chain.append((node, self._walk.fact_between(name, node) if name else None))
+            name = node if name_of(node) else name
+        return chain
 
     def _step(self, node: str, fact: FactBetween | None) -> Json:
         view = self._facts.get(fact.id) if fact else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,9 +14,11 @@ from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.vector_store import Collection, Hit, VectorStore, View
 from knotwork.services.local_walk import chunk_node, name_node
 
+# One set of constants for all data; see local_walk.py.
 DENSE_SEEDS = 100  # chunks near the question that the walk starts from; 20 cost two points of recall on musique-60
-NEAR_FACTS = 5  # relationships near the question by vector whose ends the walk starts from
-CHUNK_WEIGHT = 0.05  # of the nearest chunk as a start, beside 1 for a name that one chunk alone mentions (HippoRAG 2's)
+NEAR_FACTS = 5  # relationships near the question by vector whose ends the walk starts from; 10 and more bring noise
+NAME_WEIGHT = 0.1  # of a name in the question as a start, beside the similarity of a fact: many names are mere context
+CHUNK_WEIGHT = 0.05  # of the nearest chunk, alike (HippoRAG 2's value); 0.02 to 0.1 are alike
 LEAST = 1e-6  # of the last of them: found, so ranked, if nothing else speaks for it
 
 
@@ -29,14 +32,13 @@ class Seeds:
 
     @property
     def fact_ends(self) -> dict[str, float]:
-        """The names at both ends of the facts, with the similarity of the nearest of these."""
-        found: dict[str, float] = {}
+        """The names at the ends of the facts, each with the similarities of its facts added up."""
+        found: defaultdict[str, float] = defaultdict(float)
         for id_, similarity in self.facts.items():
             from_id, _, to_id = split_relationship_id(id_)
-            for end in (from_id, to_id):
-                name = split_entity_id(end)[1]
-                found[name] = max(similarity, found.get(name, 0.0))
-        return found
+            for name in sorted({split_entity_id(from_id)[1], split_entity_id(to_id)[1]}):
+                found[name] += max(similarity, 0.0)
+        return dict(found)
 
     def starts(self, known: Mapping[str, NameSurroundings]) -> dict[str, float]:
         """The weight of each node that the walk starts from; a name that many chunks mention says little.
@@ -44,9 +46,9 @@ class Seeds:
         Args:
             known: The visible names among those looked for, with their mentions.
         """
-        weights = dict.fromkeys(self.names, 1.0)
-        for name, similarity in self.fact_ends.items():
-            weights[name] = max(weights.get(name, 0.0), similarity)
+        weights = self.fact_ends
+        for name in self.names:
+            weights[name] = weights.get(name, 0.0) + NAME_WEIGHT
         found = {
             name_node(name): weight / known[name].mentions
             for name, weight in weights.items()

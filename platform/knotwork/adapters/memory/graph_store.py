@@ -23,7 +23,7 @@ from knotwork.domain.model import (
     Subject,
     TenantId,
 )
-from knotwork.domain.surroundings import ChunkSurroundings, NameSurroundings, Surroundings
+from knotwork.domain.surroundings import ChunkSurroundings, NameSurroundings, Surroundings, is_about
 from knotwork.errors import ProvenanceMissing
 from knotwork.ports.graph_store import PendingSync
 from knotwork.ports.vector_store import View
@@ -185,7 +185,9 @@ class MemoryGraphStore:
             if may_read(rows.chunks[id_].subjects, view) and matches(rows.sources[rows.chunks[id_].source], view.filter)
         }
         return Surroundings(
-            tuple(found for name in sorted(set(names)) if (found := _name_surroundings(merged, name, hub_mentions))),
+            tuple(
+                found for name in sorted(set(names)) if (found := _name_surroundings(rows, merged, name, hub_mentions))
+            ),
             tuple(
                 ChunkSurroundings(id_, tuple((entity, mentions[entity]) for entity in mentioned[id_]))
                 for id_ in sorted(visible)
@@ -253,18 +255,21 @@ def _entity_view(entity: Entity) -> EntityView:
     return EntityView(entity.id, entity.type, entity.name, entity.description, len(entity.provenance))
 
 
-def _name_surroundings(merged: Contribution, name: str, hub_mentions: int) -> NameSurroundings | None:
+def _name_surroundings(rows: TenantRows, merged: Contribution, name: str, hub_mentions: int) -> NameSurroundings | None:
     own = [entity for entity in merged.entities if split_entity_id(entity.id)[1] == name]
     if not own:
         return None
     ids, mentions = {entity.id for entity in own}, sum(len(entity.provenance) for entity in own)
     if mentions > hub_mentions:
         return NameSurroundings(name, mentions, tuple(sorted(ids)))
+    chunks = sorted({chunk for entity in own for chunk in entity.provenance})
+    stored = {id_: rows.chunks[id_].chunk for id_ in chunks}
     return NameSurroundings(
         name,
         mentions,
         tuple(sorted(ids)),
-        tuple(sorted({chunk for entity in own for chunk in entity.provenance})),
+        tuple(chunks),
+        tuple(id_ for id_ in chunks if is_about(name, stored[id_].title, stored[id_].headings)),
         tuple((one.id, one.weight) for one in merged.relationships if ids & {one.from_id, one.to_id}),
     )
 

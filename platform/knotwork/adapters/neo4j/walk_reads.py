@@ -8,7 +8,7 @@ from knotwork.adapters.neo4j.session import Neo4jSession, Row
 from knotwork.adapters.neo4j.views import source_parameters
 from knotwork.domain.ids import storage_key
 from knotwork.domain.model import ChunkId, EntityId, RelationshipId, TenantId
-from knotwork.domain.surroundings import ChunkSurroundings, NameSurroundings, Surroundings
+from knotwork.domain.surroundings import ChunkSurroundings, NameSurroundings, Surroundings, is_about
 from knotwork.ports.vector_store import View
 
 
@@ -44,7 +44,14 @@ def _name_from(row: Row) -> NameSurroundings:
         name=row["name"],
         mentions=row["mentions"],
         entities=tuple(sorted(map(EntityId, row["entities"]))),
-        chunks=tuple(sorted(map(ChunkId, row["chunks"]))),
+        chunks=tuple(sorted(ChunkId(chunk["id"]) for chunk in row["chunks"])),
+        about=tuple(
+            sorted(
+                ChunkId(chunk["id"])
+                for chunk in row["chunks"]
+                if is_about(row["name"], chunk["title"] or "", chunk["headings"] or ())
+            )
+        ),
         facts=tuple(sorted((RelationshipId(id_), weight) for id_, weight in row["facts"])),
     )
 
