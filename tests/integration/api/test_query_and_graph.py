@@ -90,12 +90,6 @@ async def test_a_malformed_question_is_refused_with_the_reason(api: Api, body: A
     assert answer.json()["detail"]
 
 
-@pytest.mark.parametrize("mode", ["navigate", "global", "paths", "auto"])
-async def test_a_mode_that_is_not_wired_says_what_is_missing(api: Api, mode: str) -> None:
-    answer = await api("POST", "/query", json={"query": "x", "mode": mode})
-    assert (answer.status_code, answer.json()["code"], answer.json()["mode"]) == (422, "mode_not_configured", mode)
-
-
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[:12])
 async def test_hostile_text_gets_an_answer_or_a_clear_refusal_everywhere(api: Api, text: str) -> None:
     params = {"name": text.encode("utf-8", "replace").decode()}
