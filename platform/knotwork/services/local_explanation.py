@@ -77,7 +77,9 @@ class Explanation:
     def _because(self, node: str) -> str:
         if (name := name_of(node)) is None:
             return "near the question"
-        return "named in the question" if name in self._seeds.names else "in a fact near the question"
+        if name in self._seeds.names:
+            return "named in the question"
+        return "in a fact near the question" if name in self._seeds.fact_ends else "an entity near the question"
 
     def _chain(self, id_: ChunkId) -> list[tuple[str, FactBetween | None]]:
         """From a start of the walk to this passage, always along what brought most.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from knotwork.domain.ids import split_entity_id, split_relationship_id
-from knotwork.domain.model import RelationshipId, Vector
+from knotwork.domain.model import EntityId, RelationshipId, Vector
 from knotwork.domain.retrieval import Reader
 from knotwork.domain.surroundings import NameSurroundings
 from knotwork.ports.graph_store import GraphStore
@@ -18,6 +18,8 @@ from knotwork.services.local_walk import chunk_node, name_node
 DENSE_SEEDS = 100  # chunks near the question that the walk starts from; 20 cost two points of recall on musique-60
 NEAR_FACTS = 5  # relationships near the question by vector whose ends the walk starts from; 10 and more bring noise
 NAME_WEIGHT = 0.1  # of a name in the question as a start, beside the similarity of a fact: many names are mere context
+NEAR_ENTITIES = 5  # entities near the question by vector: a name that stands in it in another spelling
+NEAR_FLOOR = 0.5  # similarity below which an entity is not what the question means
 CHUNK_WEIGHT = 0.05  # of the nearest chunk, alike (HippoRAG 2's value); 0.02 to 0.1 are alike
 LEAST = 1e-6  # of the last of them: found, so ranked, if nothing else speaks for it
 
@@ -27,7 +29,8 @@ class Seeds:
     """What the question is taken to mean."""
 
     names: Mapping[str, NameSurroundings]  # that stand in it, the longest first where they overlap
-    facts: Mapping[RelationshipId, float]  # nearest by vector, with their similarity
+    entities: Mapping[EntityId, float]  # nearest by vector, with their similarity
+    facts: Mapping[RelationshipId, float]  # the same
     dense: Sequence[Hit]  # chunks nearest by vector, best first
 
     @property
@@ -40,6 +43,14 @@ class Seeds:
                 found[name] += max(similarity, 0.0)
         return dict(found)
 
+    @property
+    def near_names(self) -> dict[str, float]:
+        """The names of the entities near the question, each with the similarity of the nearest of its types."""
+        found: dict[str, float] = {}
+        for id_, similarity in self.entities.items():
+            found.setdefault(split_entity_id(id_)[1], similarity)
+        return found
+
     def starts(self, known: Mapping[str, NameSurroundings]) -> dict[str, float]:
         """The weight of each node that the walk starts from; a name that many chunks mention says little.
 
@@ -49,6 +60,8 @@ class Seeds:
         weights = self.fact_ends
         for name in self.names:
             weights[name] = weights.get(name, 0.0) + NAME_WEIGHT
+        for name, similarity in self.near_names.items():
+            weights[name] = weights.get(name, 0.0) + NAME_WEIGHT * similarity
         found = {
             name_node(name): weight / known[name].mentions
             for name, weight in weights.items()
@@ -69,16 +82,48 @@ async def near_facts(
     graph: GraphStore, vectors: VectorStore, reader: Reader, view: View, vector: Vector
 ) -> dict[RelationshipId, float]:
     """The visible relationships nearest to the question, with their similarity, best first."""
-    limit = NEAR_FACTS
+
+    async def shown(ids: Sequence[str]) -> set[str]:
+        found = await graph.relationships(reader.tenant, [RelationshipId(id_) for id_ in ids], view=view, chunk_limit=1)
+        return {fact.id for fact in found}
+
+    hits = await _nearest(vectors, reader, Collection.RELATIONSHIPS, view, vector, NEAR_FACTS, None, shown)
+    return {RelationshipId(hit.id): hit.score for hit in hits}
+
+
+async def near_entities(
+    graph: GraphStore, vectors: VectorStore, reader: Reader, view: View, vector: Vector
+) -> dict[EntityId, float]:
+    """The visible entities nearest to the question, with their similarity, best first; none is far from it."""
+
+    async def shown(ids: Sequence[str]) -> set[str]:
+        found = await graph.entities(reader.tenant, [EntityId(id_) for id_ in ids], view=view)
+        return {entity.id for entity in found}
+
+    hits = await _nearest(vectors, reader, Collection.ENTITIES, view, vector, NEAR_ENTITIES, NEAR_FLOOR, shown)
+    return {EntityId(hit.id): hit.score for hit in hits}
+
+
+async def _nearest(
+    vectors: VectorStore,
+    reader: Reader,
+    collection: Collection,
+    view: View,
+    vector: Vector,
+    wanted: int,
+    floor: float | None,
+    shown: Callable[[Sequence[str]], Awaitable[set[str]]],
+) -> list[Hit]:
+    """The nearest points of the graph; what a filter on sources shows of them, the graph alone knows."""
+    limit = wanted
     while True:
         hits = await vectors.search_dense(
-            reader.tenant, Collection.RELATIONSHIPS, vector, view=View(view.subjects), limit=limit
+            reader.tenant, collection, vector, view=View(view.subjects), limit=limit, min_score=floor
         )
-        near = {RelationshipId(hit.id): hit.score for hit in hits}
-        if view.filter:  # the vector store knows readers; sources, which a filter asks for, only the graph
-            found = await graph.relationships(reader.tenant, sorted(near), view=view, chunk_limit=1)
-            shown = {fact.id for fact in found}
-            near = {id_: score for id_, score in near.items() if id_ in shown}
-        if len(near) >= NEAR_FACTS or len(hits) < limit:
-            return dict(list(near.items())[:NEAR_FACTS])
+        if not view.filter:
+            return hits
+        visible = await shown([hit.id for hit in hits])
+        found = [hit for hit in hits if hit.id in visible]
+        if len(found) >= wanted or len(hits) < limit:
+            return found[:wanted]
         limit *= 4
