@@ -5,7 +5,7 @@ JOBS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test checks tests lint types unit fmt docs lock clean
+.PHONY: demo test checks tests soak lint types unit fmt docs lock clean
 demo: $(STAMP)
 	@$(BIN)/knotwork demo $(ARGS)
 
@@ -18,6 +18,10 @@ checks: lint types
 # Whole files go to each of the JOBS processes, which have databases of their own.
 tests: $(STAMP)
 	$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+# The law of the graph, tried with thousands of histories: make soak ARGS="--minutes 600".
+soak: $(STAMP)
+	cd tests && ../$(BIN)/python -m support.soak $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

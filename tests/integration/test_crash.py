@@ -18,7 +18,7 @@ from knotwork.adapters.neo4j.embedded import Neo4jAddress
 from knotwork.adapters.neo4j.graph_store import Neo4jGraphStore
 from knotwork.adapters.neo4j.ledger import Neo4jLedger
 from knotwork.adapters.neo4j.session import Neo4jSession, open_driver
-from knotwork.domain.catalogue import AcceptedRun, Run, RunKind, TenantSettings
+from knotwork.domain.catalogue import AcceptedRun, Run, RunKind, SourceChange, TenantSettings
 from knotwork.domain.inputs import text_hash
 from knotwork.domain.merge import merge_contributions
 from knotwork.domain.model import Contribution, ParsedText, Source, SourceRef, TenantId
@@ -35,7 +35,8 @@ FIRST = {
     "b.md": "Checkout calls Ledger. Every order of the shop goes this way.\n\nShipping calls Warehouse.",
     "c.md": "Checkout calls Fraud. Fraud blocks Orders.",
 }
-SECOND = {"a.md": FIRST["a.md"].replace("Wallet", "Voucher"), "b.md": None, "c.md": FIRST["c.md"]}
+READERS = SourceChange(auth_subjects=("group:sre", "user:ana"))
+SECOND = {"a.md": FIRST["a.md"].replace("Wallet", "Voucher"), "b.md": None, "c.md": READERS}
 MOMENTS = int(os.environ.get("KNOTWORK_CRASHES", "5"))  # kills a way of dying; a soak sets more than there are calls
 
 
@@ -48,14 +49,17 @@ class Crashes:
         self._graph = Neo4jGraphStore(session)
         self.calls_file = folder / f"{tenant}.calls"
 
-    async def request(self, wanted: Mapping[str, str | None]) -> None:
-        """Record requests as a service does before it answers; None deletes."""
+    async def request(self, wanted: Mapping[str, str | SourceChange | None]) -> None:
+        """Record requests as a service does before it answers: texts, changes of a source, and None, which deletes."""
         await self._catalogue.put_tenant(self.tenant, TenantSettings(graph=True))
         runs: list[AcceptedRun] = []
         for id_, text in wanted.items():
             ref = SourceRef("document", id_)
             if text is None:
                 runs.append(AcceptedRun(Run(new_run_id(), RunKind.DELETE, ref)))
+                continue
+            if isinstance(text, SourceChange):
+                runs.append(AcceptedRun(Run(new_run_id(), RunKind.UPDATE, ref, change=text)))
                 continue
             parsed = ParsedText(text)
             source = Source(ref, "", text_hash(parsed), size_chars=len(text))
@@ -88,18 +92,18 @@ class Crashes:
         assert process.returncode == 0
         return int(out.split()[-1])
 
-    async def state(self) -> tuple[Contribution, dict[str, list[str]], dict[str, int]]:
-        """The merged graph, the ids in each collection of the vector store, and the counts."""
+    async def state(self) -> tuple[Contribution, dict[str, list[tuple[str, str]]], dict[str, int]]:
+        """The merged graph, the ids with their readers in each collection of the vector store, and the counts."""
         graph = merge_contributions([part async for part in self._graph.export_graph(self.tenant)])
         vectors = EdgeVectorStore(self._folder / self.tenant / "qdrant")
         await vectors.open()
         try:
             await vectors.prepare(model=HashEmbedder().id, dimension=HashEmbedder().dimension)
-            ids: dict[str, list[str]] = {}
+            ids: dict[str, list[tuple[str, str]]] = {}
             for collection in (Collection.CHUNKS, Collection.ENTITIES, Collection.RELATIONSHIPS):
                 page, after = await vectors.scroll(self.tenant, collection, view=View(), after=None, limit=1000)
                 assert after is None
-                ids[collection] = sorted(point.id for point in page)
+                ids[collection] = sorted((point.id, str(point.payload["subjects"])) for point in page)
         finally:
             await vectors.close()
         return graph, ids, dict(await self._catalogue.counts(self.tenant))
