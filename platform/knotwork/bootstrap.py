@@ -180,6 +180,7 @@ async def open_platform(
         stack.push_async_callback(parsing.close)
         routing = WorkerPool(2, memory_bytes=SKILLS_MEMORY_BYTES)  # two: a runaway expression leaves one to the others
         stack.push_async_callback(routing.close)
+        chooser, reranker = _chooser(settings, stack), _reranker(settings, stack)
         vectors = await _vector_store(settings, stack)
         present, following = await _embedders(settings, models, pool, vectors, stack)
         embedder = EmbedderInUse(present)
@@ -250,7 +251,6 @@ async def open_platform(
         )
         tenants = Tenants(catalogue=catalogue, vectors=vectors, intake=intake, on_gone=meter.forget)
         tenants.know(known)
-        chooser = _chooser(settings, stack)
         naming, paths = Naming(graph), PathFinder(graph, Neo4jGraphWalk(session))
         traversals = await _traversals(settings, session, naming, has_browser=browser is not None)
         retrieval = MeteredRetrieval(
@@ -271,7 +271,7 @@ async def open_platform(
             meter=meter,
             models={Mode.SEMANTIC: embedder, Mode.HYBRID: embedder, Mode.LOCAL: embedder, Mode.NAVIGATE: chooser},
             steady=embedder.steady,
-            refinement=Refinement(vectors, _reranker(settings, stack)),
+            refinement=Refinement(vectors, reranker),
         )
         yield Platform(
             settings=settings,

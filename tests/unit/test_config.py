@@ -82,6 +82,23 @@ def test_doctor_names_wrong_and_misspelt_variables_and_an_open_home(
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
+        ({"chooser": "openai"}, "KNOTWORK_CHOOSER_URL"),
+        ({"chooser": "openai", "chooser_url": "http://127.0.0.1:1/v1"}, "KNOTWORK_CHOOSER_MODEL"),
+        ({"rerank_url": "http://127.0.0.1:1"}, "KNOTWORK_RERANK_URL"),
+        ({"rerank_url": "rerank"}, "KNOTWORK_RERANK_URL"),
+    ],
+)
+async def test_a_model_without_what_it_needs_is_refused_before_anything_starts(
+    tmp_path: Path, given: dict[str, Any], missing: str
+) -> None:
+    with pytest.raises(SetupFailed, match=missing):
+        async with open_platform(Settings(home=tmp_path, **given)):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
         ({"embedder": "fastembed"}, "KNOTWORK_EMBEDDING_MODEL"),
         ({"embedder": "openai", "embedding_model": "m", "embedding_dimension": 3}, "KNOTWORK_EMBEDDING_URL"),
         ({"embedder": "fastembed", "embedding_model": "m", "embedding_dimension": 3}, "pip install"),
