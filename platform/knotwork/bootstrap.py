@@ -258,7 +258,7 @@ async def open_platform(
                 Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
                 Mode.KEYWORD: KeywordRetriever(vectors),
                 Mode.HYBRID: HybridRetriever(vectors, embedder),
-                Mode.LOCAL: LocalRetriever(graph, vectors, embedder),
+                Mode.LOCAL: _warming(LocalRetriever(graph, vectors, embedder), stack),
                 Mode.NAVIGATE: NavigateRetriever(
                     Neo4jOutlines(session),
                     vectors,
@@ -476,6 +476,12 @@ async def _meter(settings: Settings, session: Neo4jSession, stack: AsyncExitStac
     stack.push_async_callback(meter.stop)
     await meter.start()
     return meter
+
+
+def _warming(local: LocalRetriever, stack: AsyncExitStack) -> LocalRetriever:
+    """The retriever, warmed up in the background, so that neither the start nor the first question waits for it."""
+    stack.push_async_callback(_end, asyncio.create_task(local.warm_up(DEFAULT_TENANT)))
+    return local
 
 
 async def _end(task: asyncio.Task[None]) -> None:

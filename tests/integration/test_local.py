@@ -189,3 +189,9 @@ async def test_a_passage_that_nothing_ties_to_the_question_says_nothing_of_a_cha
 async def test_an_empty_store_has_no_answer(vectors: EdgeVectorStore) -> None:
     result = await ask(memory_stores(), vectors, Reader(next(tenants)), "Ada?")
     assert result.passages == ()
+
+
+async def test_a_warm_up_asks_no_model_and_bears_an_empty_graph(vectors: EdgeVectorStore) -> None:
+    embedder = HashEmbedder()
+    await LocalRetriever(memory_stores().graph, vectors, embedder).warm_up(next(tenants))
+    assert embedder.calls == 0

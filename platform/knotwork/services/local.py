@@ -13,13 +13,13 @@ from dataclasses import replace
 
 import structlog
 
-from knotwork.domain.model import ChunkId, Passage, TenantId
+from knotwork.domain.model import EVERYONE, ChunkId, Passage, RelationshipId, TenantId
 from knotwork.domain.question_names import longest_first, names_in
 from knotwork.domain.retrieval import Reader, RetrievalResult, RetrieveOptions, Scored, checked_query
-from knotwork.errors import PlatformError
+from knotwork.errors import StoreUnavailable
 from knotwork.ports.graph_store import GraphStore
 from knotwork.ports.models import Embedder
-from knotwork.ports.vector_store import Collection, VectorStore
+from knotwork.ports.vector_store import Collection, VectorStore, View
 from knotwork.services.access import answer_soon
 from knotwork.services.local_explanation import Explanation
 from knotwork.services.local_seeds import DENSE_SEEDS, Seeds, near_entities, near_facts
@@ -42,10 +42,15 @@ class LocalRetriever:
         return (await self.retrieve_with_usage(reader, query, options)).passages
 
     async def warm_up(self, tenant: TenantId) -> None:
-        """Ask what nobody asked, so that a store that has just started plans its statements and reads its pages."""
+        """Ask the graph what nobody asked, so that it plans its statements before somebody waits for them.
+
+        No model is called: it may cost money.
+        """
+        reader, view = Reader(tenant), View((EVERYONE,))
         try:
-            await self.retrieve_with_usage(Reader(tenant), WARM_UP, RetrieveOptions(top_k=1))
-        except PlatformError as error:
+            await Walk(self._graph, reader, view).read([span.name for span in names_in(WARM_UP)], [ChunkId(WARM_UP)])
+            await self._graph.relationships(tenant, [RelationshipId(WARM_UP)], view=view, chunk_limit=1)
+        except StoreUnavailable as error:
             log.info("warm_up_failed", mode="local", reason=str(error))
 
     async def retrieve_with_usage(self, reader: Reader, query: str, options: RetrieveOptions) -> RetrievalResult:
