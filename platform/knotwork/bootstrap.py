@@ -58,8 +58,10 @@ from knotwork.ports.ledger import Ledger
 from knotwork.ports.models import Embedder, Extractor
 from knotwork.ports.parser import Parser
 from knotwork.ports.reranker import Reranker
+from knotwork.ports.retriever import Retriever
 from knotwork.ports.vector_store import VectorStore
 from knotwork.services.access import Access
+from knotwork.services.auto import AutoRetriever
 from knotwork.services.citations import Citations
 from knotwork.services.compact import Compaction
 from knotwork.services.exploration import Exploration
@@ -254,22 +256,31 @@ async def open_platform(
         naming, paths = Naming(graph), PathFinder(graph, Neo4jGraphWalk(session))
         traversals = await _traversals(settings, session, naming, has_browser=browser is not None)
         retrieval = MeteredRetrieval(
-            {
-                Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
-                Mode.KEYWORD: KeywordRetriever(vectors),
-                Mode.HYBRID: HybridRetriever(vectors, embedder),
-                Mode.LOCAL: _warming(LocalRetriever(graph, vectors, embedder), stack),
-                Mode.NAVIGATE: NavigateRetriever(
-                    Neo4jOutlines(session),
-                    vectors,
-                    chooser,
-                    documents=settings.navigate_documents,
-                    chunks=settings.navigate_chunks,
-                ),
-                Mode.PATHS: PathsRetriever(naming, paths, vectors),
-            },
+            _with_auto(
+                {
+                    Mode.SEMANTIC: SemanticRetriever(vectors, embedder),
+                    Mode.KEYWORD: KeywordRetriever(vectors),
+                    Mode.HYBRID: HybridRetriever(vectors, embedder),
+                    Mode.LOCAL: _warming(LocalRetriever(graph, vectors, embedder), stack),
+                    Mode.NAVIGATE: NavigateRetriever(
+                        Neo4jOutlines(session),
+                        vectors,
+                        chooser,
+                        documents=settings.navigate_documents,
+                        chunks=settings.navigate_chunks,
+                    ),
+                    Mode.PATHS: PathsRetriever(naming, paths, vectors),
+                },
+                embedder,
+            ),
             meter=meter,
-            models={Mode.SEMANTIC: embedder, Mode.HYBRID: embedder, Mode.LOCAL: embedder, Mode.NAVIGATE: chooser},
+            models={
+                Mode.SEMANTIC: embedder,
+                Mode.HYBRID: embedder,
+                Mode.LOCAL: embedder,
+                Mode.NAVIGATE: chooser,
+                Mode.AUTO: embedder,
+            },
             steady=embedder.steady,
             refinement=Refinement(vectors, reranker),
         )
@@ -482,6 +493,11 @@ def _warming(local: LocalRetriever, stack: AsyncExitStack) -> LocalRetriever:
     """The retriever, warmed up in the background, so that neither the start nor the first question waits for it."""
     stack.push_async_callback(_end, asyncio.create_task(local.warm_up(DEFAULT_TENANT)))
     return local
+
+
+def _with_auto(modes: dict[Mode, Retriever], embedder: Embedder) -> dict[Mode, Retriever]:
+    """The modes, and auto, which routes among them."""
+    return {**modes, Mode.AUTO: AutoRetriever(modes, embedder)}
 
 
 async def _end(task: asyncio.Task[None]) -> None:

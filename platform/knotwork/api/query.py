@@ -22,6 +22,8 @@ router = APIRouter(prefix="/v1", tags=["query"])
         *ALWAYS,
         "mode_not_configured",
         "option_not_configured",
+        "ambiguous_name",
+        "limit_reached",
         "quota_exceeded",
         "model_failed",
         "model_refused",

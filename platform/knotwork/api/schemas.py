@@ -237,6 +237,7 @@ class QueryBody(Body):
                 {"query": "Which teams depend on the retry budget?", "mode": "local", "top_k": 5},
                 {"query": "on-call rota", "filter": {"source_type": "document", "reviewed": {"gte": "2026-01-01"}}},
                 {"query": "What does the retry budget policy say?", "mode": "navigate", "explain": True},
+                {"query": "How is Checkout connected to Pelagia Cloud?", "mode": "auto"},
                 {"query": "payouts delayed", "mode": "hybrid", "weights": {"keyword": 2}, "diversity": 0.3},
                 {"query": "Why were the payouts late?", "mode": "semantic", "rerank": True, "min_score": 0.1},
             ]
@@ -297,7 +298,8 @@ class QueryAnswer(BaseModel):
         None,
         description="If asked for. Mode local: seeds with their weights, and the part of the graph that was walked. "
         "Mode navigate: the chooser, the documents it chose, and how many it was shown; unasked where another chooser "
-        "had to do it: `fallback` then says from which to which, and why.",
+        "had to do it: `fallback` then says from which to which, and why. Mode auto, always: `auto` with the mode that "
+        "answered, why, the scores of all, and each step.",
     )
 
 

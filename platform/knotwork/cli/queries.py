@@ -65,7 +65,7 @@ def ask(
     """Show the passages that answer a question.
 
     They are numbered, each with its source and what led to it. Mode local goes from what the question names through
-    the graph, so it finds what no single passage says.
+    the graph, so it finds what no single passage says; mode auto chooses by what the question looks like, and says why.
     """
     _query(
         session,
@@ -99,7 +99,7 @@ def search(
     """Search passages in a mode of your choice.
 
     By meaning (semantic), by words (keyword), by both (hybrid), by choosing documents from their outlines (navigate),
-    or through the graph (local).
+    or through the graph (local, paths); auto chooses one of them and says why.
     """
     from knotwork.cli.parsing import parse_weights
 
@@ -157,8 +157,10 @@ def _query(
         return
     if answer["degraded"]:
         session.output.note(f"answered without {', '.join(answer['degraded'])}; see `knotwork status`", style="yellow")
-    show_passages(session.output, answer["passages"], whole=whole)
     told = answer["explanation"] or {}
+    if auto := told.get("auto"):
+        session.output.note(f"mode {auto['mode']}: {auto['why']}")
+    show_passages(session.output, answer["passages"], whole=whole)
     if fallback := told.get("fallback"):
         session.output.note(
             f"documents were chosen by {fallback['to']}, as {fallback['from']} failed: {fallback['reason']}",

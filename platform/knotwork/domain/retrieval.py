@@ -80,6 +80,7 @@ class RetrievalResult:
     passages: tuple[Passage, ...]
     usage: Usage = NO_USAGE
     explanation: Mapping[str, object] | None = None  # JSON; what stands in it is the mode's
+    asked: tuple[Mode, ...] = ()  # the modes whose models counted; none: that of the query
 
 
 @dataclass(frozen=True, slots=True)

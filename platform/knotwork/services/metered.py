@@ -24,7 +24,10 @@ class MeteredRetrieval(Retrieval):
     def __init__(
         self, retrievers: Mapping[Mode, Retriever], *, meter: UsageMeter, models: Mapping[Mode, HasId], **options: Any
     ) -> None:
-        """`models` says whose use each mode is; a mode that is not there asks none. The rest is as of `Retrieval`."""
+        """`models` says whose use each mode is; a mode that is not there asks none. The rest is as of `Retrieval`.
+
+        Where one answer asked several models, its record names them all, each once, joined by `, `.
+        """
         super().__init__(retrievers, **options)
         self._meter, self._models = meter, dict(models)
 
@@ -38,5 +41,6 @@ class MeteredRetrieval(Retrieval):
         with self._meter.query(reader.tenant, mode.value) as record:
             result = await super().query(reader, query, mode, options)
             record.usage = result.usage
-            record.model = self._models[mode].id if mode in self._models else ""
+            asked = result.asked or (mode,)
+            record.model = ", ".join(dict.fromkeys(self._models[one].id for one in asked if one in self._models))
         return result

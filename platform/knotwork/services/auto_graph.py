@@ -1,0 +1,127 @@
+"""The built-in skill graph: one skill for each mode that is wired, and every decision that mode auto takes.
+
+Entries are scored on the question, routes go by what came back. Whoever runs the graph (`services/auto.py`) asks it
+which mode is next, and chooses nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from knotwork.domain.normalise import normalise_name
+from knotwork.domain.question_form import Cue, form_of
+from knotwork.domain.retrieval import Mode
+from knotwork.ports.models import Embedder
+from knotwork.services.auto_scoring import QuestionScorer
+from knotwork.services.auto_ways import WAYS
+from knotwork.skills import Skill, SkillContext, SkillGraph, ToolResult, skill_graph
+from knotwork.skills.model import ContextPredicate
+
+TOOL = "retrieve"  # the one tool of each skill: it searches in the skill's mode
+SEVERAL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """What a search brought, as far as routes look at it.
+
+    `failed` is the code of the error that took the place of an answer. `apart`: the question names several things that
+    were found, and no passage speaks of two of them. `missing`: none of the question's codes and quotations stands in a
+    passage. `tried` are the modes searched in this turn, this one included.
+    """
+
+    passages: int
+    failed: str | None = None
+    apart: bool = False
+    missing: bool = False
+    tried: frozenset[str] = frozenset()
+
+
+def came_of(question: str, texts: Sequence[str], *, tried: Iterable[str]) -> Came:
+    """What these passages, each with its title, are to a question."""
+    form = form_of(question)
+    spoken = [f" {normalise_name(text)} " for text in texts]
+
+    def standing(parts: Iterable[str]) -> list[set[str]]:
+        wanted = {name for part in parts if (name := normalise_name(part))}
+        return [{name for name in wanted if f" {name} " in text} for text in spoken]
+
+    named = standing([*form.names, *form.codes])
+    exact = [*form.codes, *form.quotations]
+    return Came(
+        passages=len(texts),
+        apart=len(set[str]().union(*named)) >= SEVERAL and all(len(one) < SEVERAL for one in named),
+        missing=bool(texts) and bool(exact) and not any(standing(exact)),
+        tried=frozenset(tried),
+    )
+
+
+def _nothing(came: Came) -> bool:
+    return came.passages == 0 or came.failed is not None
+
+
+def _apart(came: Came) -> bool:
+    return came.apart
+
+
+def _missing(came: Came) -> bool:
+    return _nothing(came) or came.missing
+
+
+# (from, to, label, condition on what came back), in the order in which the routes of a skill are asked.
+ROUTES: Sequence[tuple[Mode, Mode, str, Callable[[Came], bool]]] = (
+    (Mode.KEYWORD, Mode.HYBRID, "nothing has these words or this code", _missing),
+    (Mode.PATHS, Mode.LOCAL, "no path between the names", _nothing),
+    (Mode.PATHS, Mode.HYBRID, "no path between the names", _nothing),
+    (Mode.NAVIGATE, Mode.HYBRID, "nothing in the documents chosen", _nothing),
+    (Mode.LOCAL, Mode.HYBRID, "nothing found", _nothing),
+    (Mode.GLOBAL, Mode.LOCAL, "nothing found", _nothing),
+    (Mode.GLOBAL, Mode.HYBRID, "nothing found", _nothing),
+    (Mode.HYBRID, Mode.LOCAL, "several names, and no passage has two of them", _apart),
+    (Mode.HYBRID, Mode.KEYWORD, "nothing found", _nothing),
+    (Mode.SEMANTIC, Mode.LOCAL, "several names, and no passage has two of them", _apart),
+    (Mode.SEMANTIC, Mode.HYBRID, "nothing found", _nothing),
+    (Mode.SEMANTIC, Mode.KEYWORD, "nothing found", _nothing),
+)
+
+
+def mode_graph(modes: Iterable[Mode], embedder: Embedder, *, likeness: float = 1.0) -> SkillGraph:
+    """The graph over the modes that are wired; a mode that is not leaves its skill, entry and routes out.
+
+    A skill's id is its mode. An entry's condition is left out where no mode without one is wired, so that every
+    question has a start. A route leads to no mode that was tried in this turn.
+
+    Args:
+        modes: At least one that `WAYS` holds; `auto` itself and others are passed over.
+        embedder: Compares questions with the examples of each mode.
+        likeness: What a cosine of 1 with an example is worth, in points of cues.
+    """
+    wired = frozenset(modes)
+    ways = [way for way in WAYS if way.mode in wired]
+    builder = skill_graph().entry_by(QuestionScorer(embedder, {way.mode.value: way for way in ways}, likeness))
+    has_open = any(not way.only_if for way in ways)
+    for way in ways:
+        when = _shows(way.only_if) if way.only_if and has_open else None
+        builder.entry(Skill(way.mode.value, description=way.description, tools=(TOOL,)), when=when, label=way.label)
+    for place, (start, end, label, condition) in enumerate(ROUTES):
+        if {start, end} <= wired:
+            builder.route(
+                start.value, end.value, on_tool_return=TOOL, when=_leads(end, condition), label=label, priority=place
+            )
+    return builder.build(check="throw")
+
+
+def _shows(cues: frozenset[Cue]) -> ContextPredicate:
+    def holds(ctx: SkillContext) -> bool:
+        return not cues.isdisjoint(form_of(ctx.user_message).cues)
+
+    return holds
+
+
+def _leads(end: Mode, condition: Callable[[Came], bool]) -> Callable[[ToolResult], bool]:
+    def holds(last: ToolResult) -> bool:
+        came: Came = last.result
+        return end.value not in came.tried and condition(came)
+
+    return holds
