@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from knotwork.domain.catalogue import (
     SourceChange,
     TenantSettings,
 )
-from knotwork.domain.model import Heading, ParsedText, TenantId
+from knotwork.domain.model import Heading, Metadata, ParsedText, TenantId
 from knotwork.errors import UnknownTenant
 from knotwork.run_ids import new_run_id
 from support.stores import Stores, doc, memory_stores, neo4j_session, neo4j_stores, new_tenant, source_of
@@ -55,6 +56,17 @@ class LedgerContract:
         assert [await stores.ledger.run(tenant, run.id) for run in runs] == runs
         assert await stores.ledger.texts(tenant, [run.id for run in runs]) == {runs[0].id: PARSED}
         await stores.ledger.accept(tenant, [])
+
+    async def test_numbers_of_metadata_stay_what_they_are(self, stores: Stores, tenant: TenantId) -> None:
+        metadata: Metadata = {"mixed": [1, 2.5], "ones": [1.0, 1, True], "big": [2**60], "digits": ["1"], "one": 1}
+        source = source_of(doc("a.md"), metadata=metadata)
+        index = Run(new_run_id(), RunKind.INDEX, doc("a.md"), source=source)
+        update = Run(new_run_id(), RunKind.UPDATE, doc("a.md"), change=SourceChange(metadata=metadata))
+        await stores.ledger.accept(tenant, [AcceptedRun(index, PARSED), AcceptedRun(update)])
+        stored = await stores.ledger.run(tenant, index.id), await stores.ledger.run(tenant, update.id)
+        assert stored[0] and stored[0].source and stored[1] and stored[1].change  # noqa: PT018 - for the type checker
+        for found in (stored[0].source.metadata, stored[1].change.metadata):
+            assert json.dumps(found) == json.dumps(metadata)  # in Python 1, 1.0 and True are equal, in an export not
 
     async def test_an_unknown_tenant_accepts_nothing(self, stores: Stores) -> None:
         tenant, run = new_tenant(), index_run()

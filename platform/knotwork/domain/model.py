@@ -12,7 +12,7 @@ EntityId = NewType("EntityId", str)
 RelationshipId = NewType("RelationshipId", str)
 Subject: TypeAlias = str  # `user:ana`, `group:sre`; EVERYONE means every reader of the tenant
 Vector: TypeAlias = Sequence[float]
-MetadataValue: TypeAlias = str | int | float | bool | Sequence[str] | Sequence[int] | Sequence[float]
+MetadataValue: TypeAlias = str | int | float | bool | Sequence[str] | Sequence[int | float | bool]
 Metadata: TypeAlias = Mapping[str, MetadataValue]  # flat; dates are ISO 8601 strings
 
 EVERYONE: Subject = "*"
