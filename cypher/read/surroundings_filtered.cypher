@@ -1,6 +1,6 @@
 // Purpose:     as read/surroundings, by the evidence from some sources only, which is counted here and now.
-// Parameters:  as there, and $conditions LIST<MAP {field, values, gte, lte}>, all of which a source must meet; a null part
-//              does not ask.
+// Parameters:  $tenant, $names, $chunks, $subjects, $hub_mentions as there; $conditions LIST<MAP {field, values, gte, lte}>,
+//              all of which a source must meet; a null part does not ask.
 // Needs:       index entity_name, constraints chunk_key and fact_key. Work grows with all evidence of what is asked for.
 // Returns:     as there.
 CALL () {
