@@ -143,3 +143,5 @@ async def test_while_neo4j_hangs_writes_wait_and_reads_say_what_is_missing(runni
         os.kill(pid, signal.SIGCONT)
     await ended(running, "hanging", jobs)
     assert (await running.query("hanging", "local")).status_code == 200
+    usage = (await running("hanging", "GET", "/tenants/hanging/usage")).json()["items"]
+    assert {row["mode"]: row["queries"] for row in usage} == {"semantic": 1, "keyword": 1, "hybrid": 1, "local": 1}
