@@ -23,7 +23,7 @@ from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j
 from support.law_machine import HASH_SEED, LAW, Law, World
 from support.law_process import Processes
 
-ROUND = 20  # histories between two looks at the clock
+ROUND = 10  # histories between two looks at the clock
 
 
 def soak(world: World, *, minutes: float, histories: int) -> int:
