@@ -76,6 +76,13 @@ def test_every_wired_mode_finds_the_passage(cli: CommandLine, mode: str) -> None
     assert "services/kestrel.md" in {passage["source"]["id"] for passage in answer["passages"]}
 
 
+def test_auto_says_which_mode_it_chose_and_why(cli: CommandLine) -> None:
+    asked = cli.run("ask", "What does KES-030 mean?", "--mode", "auto")
+
+    assert "services/kestrel.md" in asked.out
+    assert "mode keyword: entry 'keyword' was chosen for this turn" in " ".join(asked.err.split())
+
+
 def test_a_filter_and_a_floor_narrow_the_search(cli: CommandLine) -> None:
     only = cli.run("search", "Ledger", "--filter", "source_id=services/ledger.md", "--json").document
     none = cli.run("search", "Ledger", "--mode", "semantic", "--min-score", "0.999", "--json").document

@@ -327,6 +327,8 @@ def test_what_came_back_is_read_from_passages_in_any_spelling() -> None:
     assert came_of('"cold chain" log', ["a warm chain"], tried=[]).missing
     assert not came_of('"cold chain" log', ["the Cold  chain broke"], tried=[]).missing
     assert not came_of("words alone", ["another"], tried=[]).missing
+    assert not came_of("LGR-1207", [f"{'filler ' * 200} (lgr-1207)."], tried=[]).missing, "however long a passage is"
+    assert not came_of("Is Anvil older than Crane?", ["x"] * 5 + ["Anvil", "Crane"], tried=[]).apart, "beyond the best"
 
 
 def test_the_drawing_in_the_guide_is_that_of_the_graph() -> None:

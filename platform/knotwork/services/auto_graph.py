@@ -6,10 +6,11 @@ which mode is next, and chooses nothing itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from unicodedata import normalize
 
-from knotwork.domain.normalise import normalise_name
 from knotwork.domain.question_form import Cue, form_of
 from knotwork.domain.retrieval import Mode
 from knotwork.ports.models import Embedder
@@ -20,6 +21,9 @@ from knotwork.skills.model import ContextPredicate
 
 TOOL = "retrieve"  # the one tool of each skill: it searches in the skill's mode
 SEVERAL = 2
+LOOKED_AT = 5  # passages, the best ones: what is decided must not depend on how many are asked for
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +43,12 @@ class Came:
 
 
 def came_of(question: str, texts: Sequence[str], *, tried: Iterable[str]) -> Came:
-    """What these passages, each with its title, are to a question."""
+    """What these passages, best first, each with its title, are to a question."""
     form = form_of(question)
-    spoken = [f" {normalise_name(text)} " for text in texts]
+    spoken = [f" {_words(text)} " for text in texts[:LOOKED_AT]]
 
     def standing(parts: Iterable[str]) -> list[set[str]]:
-        wanted = {name for part in parts if (name := normalise_name(part))}
+        wanted = {name for part in parts if (name := _words(part))}
         return [{name for name in wanted if f" {name} " in text} for text in spoken]
 
     named = standing([*form.names, *form.codes])
@@ -55,6 +59,11 @@ def came_of(question: str, texts: Sequence[str], *, tried: Iterable[str]) -> Cam
         missing=bool(texts) and bool(exact) and not any(standing(exact)),
         tried=frozenset(tried),
     )
+
+
+def _words(text: str) -> str:
+    """The words of a text in one spelling, cheaper than names are compared: a whole passage is read."""
+    return " ".join(_WORD.findall(normalize("NFKC", text).casefold()))
 
 
 def _nothing(came: Came) -> bool:
