@@ -37,6 +37,10 @@ SETS = {  # corpus, questions, recorded extraction
 READER = Reader(TENANT, (EVERYONE,))
 
 
+def quiet(*_: object) -> None:
+    """Nobody watches a bench's ingest."""
+
+
 def load(name: str, data: Path) -> EvaluationSet:
     """A set of the data folder."""
     corpus, questions, recorded = SETS[name]
@@ -71,7 +75,7 @@ async def main(name: str, extraction: str, modes: Sequence[Mode], data: Path, ho
                 catalogue=platform.catalogue,
                 intake=platform.intake,
                 upkeep=platform.upkeep,
-                on_progress=lambda *_: None,
+                on_progress=quiet,
             )
             counts = await platform.catalogue.counts(TENANT)
             print(", ".join(f"{label} {number:,}" for label, number in counts.items()))

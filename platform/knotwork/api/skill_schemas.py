@@ -138,7 +138,10 @@ class ContextIn(Body):
 
 
 class StepBody(Body):
-    context: ContextIn = Field(ContextIn(), examples=[{"user_message": "LGR-1207 on Ledger, whom do I wake?"}])
+    context: ContextIn = Field(
+        default_factory=lambda: ContextIn.model_validate({}),
+        examples=[{"user_message": "LGR-1207 on Ledger, whom do I wake?"}],
+    )
     jump_to: str | None = Field(None, description="A skill that the model asks for, out of `reachable_skills`.")
 
 

@@ -115,12 +115,7 @@ class Parameter:
             case ParameterType.STRING | ParameterType.ENTITY:
                 return clean_text(value) if isinstance(value, str) else None
             case ParameterType.STRINGS:
-                if not isinstance(value, str | list):
-                    return None
-                items = [value] if isinstance(value, str) else cast("list[object]", value)
-                if not all(isinstance(i, str) and len(i) <= MAX_TEXT for i in items):
-                    return None
-                return [clean_text(str(item)) for item in items]
+                return _texts([value] if isinstance(value, str) else value)
             case ParameterType.BOOLEAN:
                 return _TRUTHS.get(value) if isinstance(value, str) else value if isinstance(value, bool) else None
             case ParameterType.INTEGER:
@@ -130,6 +125,14 @@ class Parameter:
             case ParameterType.FLOAT:
                 number = _number(value)
                 return number if number is not None and math.isfinite(number) else None
+
+
+def _texts(value: object) -> list[str] | None:
+    """A list of texts that are not too long, cleaned; None: it is none."""
+    if not isinstance(value, list):
+        return None
+    items = [item for item in cast("list[object]", value) if isinstance(item, str) and len(item) <= MAX_TEXT]
+    return [clean_text(item) for item in items] if len(items) == len(cast("list[object]", value)) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from knotwork.adapters.memory.database import MemoryDatabase
+from knotwork.adapters.memory.database import MemoryDatabase, TenantRows
 from knotwork.domain.damage import Damage, DamageKind, StoredText
 from knotwork.domain.model import ParsedText, TenantId
 
@@ -39,30 +39,25 @@ class MemoryAudit:
 
     async def texts(self, tenant: TenantId) -> AsyncIterator[StoredText]:
         rows = self._database.tenants[tenant]
-        for ref, source in rows.sources.items():
-            for found in _texts(f"source {ref.id}", {**asdict(source), "content": _text(rows.texts.get(ref))}):
-                yield found
-        for id_, row in rows.chunks.items():
-            evidence = asdict(row.evidence) if row.evidence else ""
-            for found in _texts(f"chunk {id_}", {"chunk": asdict(row.chunk), "evidence": evidence}):
-                yield found
-        for run_id, run in rows.runs.items():
-            for found in _texts(f"run {run_id}", {"run": asdict(run), "content": _text(rows.run_texts.get(run_id))}):
-                yield found
-        for name, graph in rows.skill_graphs.items():
-            for found in _texts(f"skill graph {name}", asdict(graph)):
-                yield found
-        for sync_id, sync in rows.syncs.items():
-            for found in _texts(f"sync {sync_id}", asdict(sync)):
-                yield found
+        for where, values in _things(rows):
+            for name, value in values.items():
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+                yield StoredText(where, name, text)
+
+
+def _things(rows: TenantRows) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Everything stored of a tenant, in words, with its values."""
+    for ref, source in rows.sources.items():
+        yield f"source {ref.id}", {**asdict(source), "content": _text(rows.texts.get(ref))}
+    for id_, row in rows.chunks.items():
+        yield f"chunk {id_}", {"chunk": asdict(row.chunk), "evidence": asdict(row.evidence) if row.evidence else ""}
+    for run_id, run in rows.runs.items():
+        yield f"run {run_id}", {"run": asdict(run), "content": _text(rows.run_texts.get(run_id))}
+    for name, graph in rows.skill_graphs.items():
+        yield f"skill graph {name}", asdict(graph)
+    for sync_id, sync in rows.syncs.items():
+        yield f"sync {sync_id}", asdict(sync)
 
 
 def _text(parsed: ParsedText | None) -> str:
     return "" if parsed is None else f"{parsed.title}\n{parsed.text}"
-
-
-def _texts(where: str, values: Mapping[str, object]) -> Iterator[StoredText]:
-    for name, value in values.items():
-        yield StoredText(
-            where, name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-        )
