@@ -25,7 +25,7 @@ from knotwork.domain.catalogue import (
 from knotwork.domain.model import Heading, Metadata, ParsedText, TenantId
 from knotwork.errors import UnknownTenant
 from knotwork.run_ids import new_run_id
-from support.stores import Stores, doc, memory_stores, neo4j_session, neo4j_stores, new_tenant, source_of
+from support.stores import Stores, doc, memory_stores, neo4j_session, neo4j_stores, new_tenant, put, source_of
 
 PARSED = ParsedText("One.", "A title", (Heading(0, 1, "One"),))
 RESULT = IndexResult(3, 1, 2, 40, "model", freshness_met=False, graph=GraphResult(ran=True, entities=5, pruned=1))
@@ -122,6 +122,27 @@ class LedgerContract:
         await stores.ledger.record(tenant, [replace(run, state=RunState.CANCELLING)])
         assert await stores.ledger.run(tenant, run.id) == replace(done, source=None)
         assert run.id not in {one.id for _, one in await stores.ledger.unfinished()}
+
+    async def test_readers_are_told_of_open_runs_and_of_those_about_what_they_may_read(
+        self, stores: Stores, tenant: TenantId
+    ) -> None:
+        await put(stores, tenant, "a.md", ["One."], subjects=["user:ana"])
+        await put(stores, tenant, "b.md", ["Two."], subjects=["user:ben"])
+        about_a, about_b, also_b, gone, is_open = (index_run(name) for name in ("a.md", "b.md", "b.md", "c.md", "b.md"))
+        runs = [about_a, about_b, also_b, gone, is_open]
+        await stores.ledger.accept(tenant, [AcceptedRun(run) for run in runs])
+        await stores.ledger.record(tenant, [replace(run, state=RunState.DONE) for run in runs[:-1]])
+
+        async def told(subjects: list[str] | None, *others: str, after: str | None = None) -> list[str]:
+            found = await stores.ledger.runs(tenant, subjects=subjects, others=others, after=after, limit=2)
+            return [run.id for run in found]
+
+        assert await told(["*", "user:ana"]) == [is_open.id, about_a.id]
+        assert await told(["*", "user:ana"], gone.id) == [is_open.id, gone.id]
+        assert await told(["*", "user:ana"], after=is_open.id) == [about_a.id]
+        assert await told(["user:ben"], after=is_open.id) == [also_b.id, about_b.id]
+        assert await told([], after=is_open.id) == []
+        assert await told(None) == [is_open.id, gone.id]
 
     async def test_a_tenant_is_paused_until_it_is_resumed(self, stores: Stores, tenant: TenantId) -> None:
         other = new_tenant()

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from knotwork.domain.catalogue import AcceptedRun, Run
-from knotwork.domain.model import ParsedText, TenantId
+from knotwork.domain.model import ParsedText, Subject, TenantId
 
 
 class Ledger(Protocol):
@@ -42,8 +42,20 @@ class Ledger(Protocol):
 
     async def run(self, tenant: TenantId, run_id: str) -> Run | None: ...
 
-    async def runs(self, tenant: TenantId, *, after: str | None = None, limit: int = 100) -> list[Run]:
-        """A page of the tenant's runs, newest first, older than run `after`."""
+    async def runs(
+        self,
+        tenant: TenantId,
+        *,
+        subjects: Sequence[Subject] | None = None,
+        others: Collection[str] = (),
+        after: str | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        """A page of the tenant's runs, newest first, older than run `after`.
+
+        With subjects: those about a stored source that one of them may read, those that are not over (what they are
+        about may change), and `others`, by their ids.
+        """
         ...
 
     async def unfinished(self, *, after: str | None = None, limit: int = 1000) -> list[tuple[TenantId, Run]]:

@@ -98,8 +98,23 @@ class Sources:
         return run
 
     async def runs(self, reader: Reader, *, after: str | None = None, limit: int = 100) -> Page:
-        """The runs that this reader may see, of the tenant's next `limit` runs older than `after`."""
-        runs = await self._ledger.runs(reader.tenant, after=after, limit=limit)
+        """The next `limit` runs older than `after` that this reader may see: neither how many are read nor where a page
+        ends may tell of others.
+        """
+        own = [id_ for id_, submitter in self._submitted.items() if submitter == reader]
+        found: list[Run] = []
+        while len(found) < limit:
+            page = await self._ledger.runs(
+                reader.tenant, subjects=reader.subjects, others=own, after=after, limit=limit
+            )
+            found += await self._visible_runs(reader, page)
+            if len(page) < limit:
+                break
+            after = page[-1].id
+        found = found[:limit]
+        return Page(found, found[-1].id if len(found) == limit else None)
+
+    async def _visible_runs(self, reader: Reader, runs: Sequence[Run]) -> list[Run]:
         gate = asyncio.Semaphore(LOOK_UPS)
 
         async def look(run: Run) -> bool:
@@ -107,8 +122,7 @@ class Sources:
                 return await self._sees_run(reader, run)
 
         seen = await asyncio.gather(*map(look, runs))
-        visible = [run for run, is_seen in zip(runs, seen, strict=True) if is_seen]
-        return Page(visible, runs[-1].id if len(runs) == limit else None)
+        return [run for run, is_seen in zip(runs, seen, strict=True) if is_seen]
 
     async def _sees_run(self, reader: Reader, run: Run) -> bool:
         """Whether the reader may see the run's source as it is to be: readers may have changed since it was accepted.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 from knotwork.adapters.memory.database import MemoryDatabase
 from knotwork.domain.catalogue import OVER, AcceptedRun, Run
-from knotwork.domain.model import ParsedText, SourceRef, TenantId
+from knotwork.domain.model import ParsedText, SourceRef, Subject, TenantId
 from knotwork.errors import UnknownTenant
 
 
@@ -61,9 +61,25 @@ class MemoryLedger:
     async def run(self, tenant: TenantId, run_id: str) -> Run | None:
         return self._tenants[tenant].runs.get(run_id)
 
-    async def runs(self, tenant: TenantId, *, after: str | None = None, limit: int = 100) -> list[Run]:
-        runs = self._tenants[tenant].runs
-        return [runs[id_] for id_ in sorted(runs, reverse=True) if after is None or id_ < after][:limit]
+    async def runs(
+        self,
+        tenant: TenantId,
+        *,
+        subjects: Sequence[Subject] | None = None,
+        others: Collection[str] = (),
+        after: str | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        rows = self._tenants[tenant]
+
+        def is_shown(run: Run) -> bool:
+            if subjects is None or run.id in others or run.state not in OVER:
+                return True
+            source = rows.sources.get(run.ref)
+            return source is not None and not set(subjects).isdisjoint(source.auth_subjects)
+
+        ids = sorted(rows.runs, reverse=True)
+        return [rows.runs[id_] for id_ in ids if (after is None or id_ < after) and is_shown(rows.runs[id_])][:limit]
 
     async def unfinished(self, *, after: str | None = None, limit: int = 1000) -> list[tuple[TenantId, Run]]:
         found = [

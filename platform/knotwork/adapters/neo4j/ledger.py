@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import groupby
 from operator import itemgetter
@@ -24,7 +24,7 @@ from knotwork.domain.catalogue import (
     SourceChange,
 )
 from knotwork.domain.ids import storage_key
-from knotwork.domain.model import ParsedText, Source, SourceRef, TenantId
+from knotwork.domain.model import ParsedText, Source, SourceRef, Subject, TenantId
 from knotwork.errors import UnknownTenant
 
 T = TypeVar("T")
@@ -90,8 +90,23 @@ class Neo4jLedger:
         rows = await self._session.rows("read/run", key=storage_key(tenant, run_id))
         return _run_from(rows[0]["run"]) if rows else None
 
-    async def runs(self, tenant: TenantId, *, after: str | None = None, limit: int = 100) -> list[Run]:
-        rows = await self._session.rows("read/runs", tenant=tenant, before=after or NEWEST, limit=limit)
+    async def runs(
+        self,
+        tenant: TenantId,
+        *,
+        subjects: Sequence[Subject] | None = None,
+        others: Collection[str] = (),
+        after: str | None = None,
+        limit: int = 100,
+    ) -> list[Run]:
+        rows = await self._session.rows(
+            "read/runs",
+            tenant=tenant,
+            subjects=None if subjects is None else list(subjects),
+            others=sorted(others),
+            before=after or NEWEST,
+            limit=limit,
+        )
         return [_run_from(row["run"]) for row in rows]
 
     async def unfinished(self, *, after: str | None = None, limit: int = 1000) -> list[tuple[TenantId, Run]]:
