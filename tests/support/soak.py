@@ -30,13 +30,14 @@ def soak(world: World, *, minutes: float, histories: int) -> int:
     """Try histories until the time is over or there are enough; how many failed."""
     Law.world = world
     failed, started = 0, time.monotonic()
-    while (elapsed := time.monotonic() - started) < 60 * minutes and world.done["histories"] < histories:
+    while time.monotonic() - started < 60 * minutes and world.done["histories"] < histories:
         try:
             run_state_machine_as_test(Law, settings=settings(LAW, max_examples=ROUND, print_blob=True))
         except Exception:  # noqa: BLE001 - whatever a history ends with, it is counted and the next are tried
             failed += 1
             traceback.print_exc()
-        print(f"{elapsed / 60:.0f} min, failed {failed}, {_told(world)}", flush=True)  # noqa: T201 - its purpose
+        minutes_so_far = (time.monotonic() - started) / 60
+        print(f"{minutes_so_far:.1f} min, failed {failed}, {_told(world)}", flush=True)  # noqa: T201 - its purpose
     return failed
 
 
