@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -17,6 +20,8 @@ from knotwork.config import Settings
 from knotwork.domain.catalogue import TenantSettings
 from knotwork.domain.model import EVERYONE, ParsedText, Source, SourceRef, TenantId
 from knotwork.domain.retrieval import Mode, Reader, RetrievalResult, RetrieveOptions
+from knotwork.services.auto_graph import mode_graph
+from knotwork.skills import SkillContext
 from support.command_line import SAMPLES
 
 pytestmark = pytest.mark.neo4j
@@ -80,6 +85,22 @@ async def test_a_question_is_answered_by_the_mode_a_person_would_choose(
     if source:
         assert source in {passage.source.id for passage in result.passages if passage.source}
     assert result == await ask(platform, question), "answer, usage and trace"
+
+
+@pytest.mark.parametrize(
+    ("labels", "least"),
+    [(SAMPLES / "questions.jsonl", 0.9), (SAMPLES.parent / "bench" / "routing_questions.jsonl", 0.9)],
+    ids=["samples", "held-out"],
+)
+async def test_at_least_nine_in_ten_start_where_a_person_would(platform: Platform, labels: Path, least: float) -> None:
+    rows = [json.loads(line) for line in labels.read_text(encoding="utf-8").splitlines()]  # noqa: ASYNC240 - a small file
+    modes = [mode for mode in platform.retrieval.modes if mode is not Mode.AUTO]
+    asked = [row for row in rows if row["mode"] in modes]
+    graph = mode_graph(modes, platform.embedder)
+    scored = [await graph.score_entries(SkillContext(row["question"])) for row in asked]
+    hits = sum(one.chosen == row["mode"] for one, row in zip(scored, asked, strict=True))
+    assert hits / len(asked) >= least
+    assert max(Counter(row["mode"] for row in asked).values()) / len(asked) < least / 2, "no one mode would do"
 
 
 async def test_the_answer_is_that_of_the_mode_chosen(platform: Platform) -> None:
