@@ -168,11 +168,11 @@ async def test_a_code_that_stands_in_no_passage_is_looked_for_otherwise() -> Non
     assert trace(await ask(auto(modes), "LGR-1207"))["mode"] == "keyword"
 
 
-async def test_several_names_that_no_passage_joins_lead_to_local() -> None:
-    modes = {Mode.HYBRID: Fixed("Anvil is old.", "Crane is new."), Mode.LOCAL: Fixed("both")}
+async def test_of_several_names_one_that_no_passage_has_leads_to_local() -> None:
+    modes = {Mode.HYBRID: Fixed("Anvil is old.", "Anvils are new."), Mode.LOCAL: Fixed("both")}
     told = trace(await ask(auto(modes), "Is Anvil older than Crane?"))
-    assert told["why"] == "the route 'hybrid' → 'local' fired (several names, and no passage has two of them)"
-    modes[Mode.HYBRID] = Fixed("Anvil is old.", "Anvil is older than Crane.")
+    assert told["why"] == "the route 'hybrid' → 'local' fired (one of several names is in no passage)"
+    modes[Mode.HYBRID] = Fixed("Anvil is old.", "Crane is new.")
     assert trace(await ask(auto(modes), "Is Anvil older than Crane?"))["mode"] == "hybrid"
 
 
@@ -193,14 +193,14 @@ async def test_where_every_mode_fails_the_last_error_is_raised() -> None:
 
 
 async def test_what_was_found_is_kept_when_a_later_mode_finds_nothing() -> None:
-    modes = {Mode.HYBRID: Fixed("Anvil is old.", "Crane is new."), Mode.LOCAL: Fixed()}
+    modes = {Mode.HYBRID: Fixed("Anvil is old.", "And new."), Mode.LOCAL: Fixed()}
     result = await ask(auto(modes), "Is Anvil older than Crane?")
     assert (trace(result)["mode"], len(result.passages)) == ("hybrid", 2)
     assert [step["mode"] for step in trace(result)["steps"]] == ["hybrid", "local"]
 
 
 async def test_time_ends_a_search_and_keeps_what_was_found() -> None:
-    modes = {Mode.HYBRID: Fixed("Anvil is old.", "Crane is new."), Mode.LOCAL: Fixed(hangs=True)}
+    modes = {Mode.HYBRID: Fixed("Anvil is old."), Mode.LOCAL: Fixed(hangs=True)}
     told = trace(await ask(auto(modes, time_s=0.05), "Is Anvil older than Crane?"))
     assert (told["mode"], told["stopped_by"]) == ("hybrid", "time")
     with pytest.raises(LimitReached):
@@ -321,14 +321,14 @@ def test_no_route_leads_to_a_mode_that_was_tried() -> None:
 
 
 def test_what_came_back_is_read_from_passages_in_any_spelling() -> None:
-    apart = came_of("Is Café Anvil older than Crane?", ["the CAFÉ ANVIL\nold", "crane\nnew"], tried=["hybrid"])
-    assert apart.apart
-    assert not came_of("Is Anvil older than Crane?", ["Anvil only"], tried=["hybrid"]).apart
+    assert not came_of("Is Café Anvil older than Crane?", ["the CAFÉ ANVIL\nold", "crane\nnew"], tried=["hybrid"]).unmet
+    assert came_of("Is Anvil older than Crane?", ["Anvil only"], tried=["hybrid"]).unmet
+    assert not came_of("Is Anvil old?", ["nothing of it"], tried=["hybrid"]).unmet, "one name"
     assert came_of('"cold chain" log', ["a warm chain"], tried=[]).missing
     assert not came_of('"cold chain" log', ["the Cold  chain broke"], tried=[]).missing
     assert not came_of("words alone", ["another"], tried=[]).missing
     assert not came_of("LGR-1207", [f"{'filler ' * 200} (lgr-1207)."], tried=[]).missing, "however long a passage is"
-    assert not came_of("Is Anvil older than Crane?", ["x"] * 5 + ["Anvil", "Crane"], tried=[]).apart, "beyond the best"
+    assert came_of("Is Anvil older than Crane?", ["x"] * 5 + ["Anvil", "Crane"], tried=[]).unmet, "beyond the best"
 
 
 def test_the_drawing_in_the_guide_is_that_of_the_graph() -> None:

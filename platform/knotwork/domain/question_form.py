@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from unicodedata import east_asian_width
 
 
@@ -80,16 +81,21 @@ _SPEAK = "discuss|mention|talk|speak|describe|share|express|perceive|emphasi[sz]
 _PHRASES = {
     Cue.UNNAMED: (
         # the service that ..., the vendor behind ..., the city from which ..., a host whose ...
-        r"\bthe (?:[\w'’-]+ ){1,2}(?:that|which|who|whom|behind|where)\b",
+        r"\b(?:the|another) (?:[\w'’-]+ ){1,2}(?:that|which|who|whom|behind|where)\b",
         r"\b(?!(?:and|or|but|is|are|was|to|of|know|see|ask|tell) )[\w-]+ whose\b",
         # the vendor proposed after ..., the country containing ..., the same county as ...
         r"\bthe [\w-]+ [\w-]+(?:ed|ing) (?:by|after|before|in|at|for|to|from|with)\b",
         r"\bthe [\w-]+ [\w-]+ing (?:the|an?|(?-i:[A-Z]\w*))\b",
         r"\bthe same [\w-]+ as\b",
-        # the director of ..., the name of the mother of ..., X's husband
-        rf"\bthe (?:{_ROLE})s? of\b",
+        # the state the battle was in, the company Anvil is part of, the country with the lowest ...
+        r"\bthe [\w-]+ the [\w-]+\b",
+        r"\bthe [\w-]+ (?-i:(?:[A-Z][\w'’.-]* )+)(?:is|was|are|were|has|had)\b",
+        r"\bthe [\w-]+ with the (?:most|least|fewest|[\w-]+est)\b",
+        # the director of ..., the name of the mother of ..., X's husband, X's city of birth
+        rf"\b(?:the|both|all) (?:{_ROLE})s? (?:of|born|who)\b",
         r"\bthe [\w-]+ of the [\w-]+(?: [\w-]+)? of\b",
         rf"['’]s? (?:[\w-]+ )?(?:{_ROLE})s?\b",
+        r"['’]s? [\w-]+ of [\w-]+\b",
     ),
     Cue.DEPENDENTS: (
         r"^(?:which|what|who)\b.*\b(?:depends?|rel(?:y|ies)|affected|impacted|would (?:stop|fail|lose|break))\b",
@@ -118,6 +124,7 @@ _PHRASES = {
 _CUES = {cue: re.compile("|".join(phrases), re.IGNORECASE) for cue, phrases in _PHRASES.items()}
 
 
+@lru_cache(maxsize=64)  # one question is looked at by several conditions, a scorer and a trace
 def form_of(question: str) -> QuestionForm:
     """What the first thousand characters of a question look like; the same for equal texts."""
     question = question[:LOOKED_AT]

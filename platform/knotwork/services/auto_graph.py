@@ -30,14 +30,14 @@ _WORD = re.compile(r"\w+")
 class Came:
     """What a search brought, as far as routes look at it.
 
-    `failed` is the code of the error that took the place of an answer. `apart`: the question names several things that
-    were found, and no passage speaks of two of them. `missing`: none of the question's codes and quotations stands in a
-    passage. `tried` are the modes searched in this turn, this one included.
+    `failed` is the code of the error that took the place of an answer. `unmet`: the question names several things, one
+    of which stands in no passage. `missing`: none of its codes and quotations stands in a passage. `tried` are
+    the modes searched in this turn, this one included.
     """
 
     passages: int
     failed: str | None = None
-    apart: bool = False
+    unmet: bool = False
     missing: bool = False
     tried: frozenset[str] = frozenset()
 
@@ -47,16 +47,14 @@ def came_of(question: str, texts: Sequence[str], *, tried: Iterable[str]) -> Cam
     form = form_of(question)
     spoken = [f" {_words(text)} " for text in texts[:LOOKED_AT]]
 
-    def standing(parts: Iterable[str]) -> list[set[str]]:
-        wanted = {name for part in parts if (name := _words(part))}
-        return [{name for name in wanted if f" {name} " in text} for text in spoken]
+    def stands(part: str) -> bool:
+        return any(f" {_words(part)} " in text for text in spoken)
 
-    named = standing([*form.names, *form.codes])
-    exact = [*form.codes, *form.quotations]
+    named, exact = [*form.names, *form.codes], [*form.codes, *form.quotations]
     return Came(
         passages=len(texts),
-        apart=len(set[str]().union(*named)) >= SEVERAL and all(len(one) < SEVERAL for one in named),
-        missing=bool(texts) and bool(exact) and not any(standing(exact)),
+        unmet=len(named) >= SEVERAL and not all(map(stands, named)),
+        missing=bool(exact) and not any(map(stands, exact)),
         tried=frozenset(tried),
     )
 
@@ -70,8 +68,8 @@ def _nothing(came: Came) -> bool:
     return came.passages == 0 or came.failed is not None
 
 
-def _apart(came: Came) -> bool:
-    return came.apart
+def _unmet(came: Came) -> bool:
+    return came.unmet
 
 
 def _missing(came: Came) -> bool:
@@ -87,9 +85,9 @@ ROUTES: Sequence[tuple[Mode, Mode, str, Callable[[Came], bool]]] = (
     (Mode.LOCAL, Mode.HYBRID, "nothing found", _nothing),
     (Mode.GLOBAL, Mode.LOCAL, "nothing found", _nothing),
     (Mode.GLOBAL, Mode.HYBRID, "nothing found", _nothing),
-    (Mode.HYBRID, Mode.LOCAL, "several names, and no passage has two of them", _apart),
+    (Mode.HYBRID, Mode.LOCAL, "one of several names is in no passage", _unmet),
     (Mode.HYBRID, Mode.KEYWORD, "nothing found", _nothing),
-    (Mode.SEMANTIC, Mode.LOCAL, "several names, and no passage has two of them", _apart),
+    (Mode.SEMANTIC, Mode.LOCAL, "one of several names is in no passage", _unmet),
     (Mode.SEMANTIC, Mode.HYBRID, "nothing found", _nothing),
     (Mode.SEMANTIC, Mode.KEYWORD, "nothing found", _nothing),
 )
