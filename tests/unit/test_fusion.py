@@ -34,6 +34,11 @@ def test_scores_lie_between_zero_and_one(rankings: list[list[ChunkId]]) -> None:
     assert all(0 < hit.score <= 1 for hit in fuse_rankings(rankings))
 
 
+@pytest.mark.parametrize("count", range(1, 30))
+def test_first_place_everywhere_is_exactly_one(count: int) -> None:
+    assert fuse_rankings([[A]] * count)[0].score == 1.0
+
+
 def test_a_ranking_that_repeats_a_chunk_is_refused() -> None:
     with pytest.raises(InvalidRanking):
         fuse_rankings([[A, A]])

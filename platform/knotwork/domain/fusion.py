@@ -41,7 +41,7 @@ def fuse_rankings(
         for rank, chunk_id in enumerate(ranking, start=1):
             if weight:
                 terms[chunk_id].append(weight / (k + rank))
-    best = fsum(weights) / (k + 1)
+    best = fsum(weight / (k + 1) for weight in weights)  # rounded as the terms are, or a score may exceed 1
     # fsum, not sum: rounding must not depend on the order in which the retrievers answered.
     hits = [Scored(chunk_id, fsum(parts) / best) for chunk_id, parts in terms.items()]
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))
