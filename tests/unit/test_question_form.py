@@ -52,6 +52,8 @@ def test_names_are_runs_of_capitalised_words(question: str, names: tuple[str, ..
         ("Which services are affected if the bus stops?", Cue.DEPENDENTS),
         ("In what way are both of them connected?", Cue.CONNECTION),
         ("Is there a link between tea and milk?", Cue.CONNECTION),
+        ("Who was born first, Ada King or Grace Hopper?", Cue.COMPARISON),
+        ("How much does Anvil cost compared with Crane?", Cue.COMPARISON),
         ("What does the travel policy say?", Cue.DOCUMENT),
         ("What are the main themes of last quarter?", Cue.OVERVIEW),
         ("What do guests talk about?", Cue.OVERVIEW),
@@ -88,6 +90,13 @@ def test_a_plain_question_shows_no_other_cue(question: str) -> None:
 )
 def test_search_terms_are_few_words_without_grammar_or_question_mark(query: str, is_terms: bool) -> None:
     assert (Cue.TERMS in form_of(query).cues) is is_terms
+
+
+@pytest.mark.parametrize(
+    "question", ["Is one older than the other?", "Which film has the director who is older, Anvil or Crane?"]
+)
+def test_only_things_that_are_named_are_compared(question: str) -> None:
+    assert Cue.COMPARISON not in form_of(question).cues
 
 
 def test_names_codes_and_quotations_are_masked_as_whole_words() -> None:

@@ -24,6 +24,7 @@ class Cue(StrEnum):
     UNNAMED = "asks about something that it describes and does not name"
     DEPENDENTS = "asks what depends on something"
     CONNECTION = "asks how things are connected"
+    COMPARISON = "compares things that it names"
     DOCUMENT = "speaks of a document"
     OVERVIEW = "asks about the whole"
 
@@ -121,6 +122,10 @@ _PHRASES = {
         r"^are there (?:any|specific|shared|discussions|conversations|stories|anecdotes)\b|^do any\b|^how often\b",
     ),
 }
+_COMPARISON = re.compile(
+    r"\b(?:both|same|compared|than)\b|\b(?:first|last|later|earlier|more|less|[a-z]{3,}er)\b.*\b(?:or|out of)\b",
+    re.IGNORECASE,
+)
 _CUES = {cue: re.compile("|".join(phrases), re.IGNORECASE) for cue, phrases in _PHRASES.items()}
 
 
@@ -140,6 +145,8 @@ def form_of(question: str) -> QuestionForm:
         cues.add(Cue.TERMS)
     if (codes or quoted) and length <= EXACT_WORDS:
         cues.add(Cue.EXACT)
+    if len(names) + len(codes) > 1 and Cue.UNNAMED not in cues and _COMPARISON.search(rest):
+        cues.add(Cue.COMPARISON)
     cues.add(Cue.NAMED if names or codes or quoted else Cue.PLAIN)
     hidden = sorted({*names, *codes}, key=lambda part: (-len(part), part))
     masked = re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, hidden))})(?!\w)", "X", rest) if hidden else rest

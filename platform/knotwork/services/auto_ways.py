@@ -99,7 +99,7 @@ WAYS = (
         Mode.HYBRID,
         "names something",
         "a fact about something that the question names, by its words and by its meaning",
-        {Cue.NAMED: WEAK},
+        {Cue.NAMED: WEAK, Cue.COMPARISON: STRONG},
         (
             "How much does X cost?",
             "What is the maximum speed of X?",
