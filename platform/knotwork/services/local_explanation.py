@@ -26,12 +26,13 @@ class Explanation:
     def __init__(self, walk: Walk, seeds: Seeds, passages: Sequence[ChunkId]) -> None:
         self._walk, self._seeds, self._passages = walk, seeds, passages
         self._mentioned = _mentioned(walk, set(passages))
+        self._passages_of = _inverted(self._mentioned)
         self._chains = {id_: self._chain(id_) for id_ in passages}
         self._facts: Mapping[RelationshipId, RelationshipView] = {}
 
     async def read_facts(self) -> None:
         """Read how the facts to be shown are spelt, and which passages assert them."""
-        ids = {fact.id for chain in self._chains.values() for _, fact in chain if fact}
+        ids = {fact.id for chain in self._chains.values() for _, fact in chain if fact} | self._seeds.facts.keys()
         strongest = sorted(
             (fact for fact in self._walk.facts.values() if self._joins_a_passage(fact)),
             key=lambda fact: (-self._rank(fact), fact.id),
@@ -46,7 +47,7 @@ class Explanation:
         """Metadata of a passage: the entities and facts it owes most to, and the chain from the question to it."""
         names = sorted(self._mentioned[id_], key=lambda name: (-self._share(name_node(name)), name))
         entities = [str(one) for name in names for one in self._mentioned[id_][name]]
-        own = [fact for fact in self._facts.values() if id_ in fact.chunks]
+        own = [fact for fact in self._facts.values() if id_ in fact.chunks and fact.id in self._walk.facts]
         own.sort(key=lambda fact: (-self._rank(self._walk.facts[fact.id]), fact.id))
         return {
             "entities": entities[:ENTITIES],
@@ -66,7 +67,17 @@ class Explanation:
             "seeds": [
                 {**_node(node), "weight": walk.starts[node] / total, "because": self._because(node)} for node in seeds
             ],
-            "facts_near": [{"id": str(id_), "similarity": near} for id_, near in self._seeds.facts.items()],
+            "facts_near": [
+                {"id": str(id_), "similarity": near}
+                for id_, near in self._seeds.facts.items()
+                if id_ in self._facts  # vectors follow the graph, which knows first who may no longer see a fact
+            ],
+            "near_names": [
+                {"name": name, "near": other, "similarity": similarity}
+                for name, near in sorted(walk.links.items())
+                if name in self._seeds.names
+                for other, similarity in sorted(near.items())
+            ],
             "reads": walk.reads,
             "names_read": len(walk.names),
             "passages_read": len(walk.chunks),
@@ -90,7 +101,7 @@ class Explanation:
         node, total = chunk_node(id_), sum(self._walk.starts.values())
         nodes = [node]
         while len(nodes) < STEPS:
-            came = next((part for part in self._walk.arrivals.get(node, ()) if part[0] not in nodes), None)
+            came = next((part for part in self._walk.arrivals(node) if part[0] not in nodes), None)
             own = self._walk.starts.get(node, 0.0) / total if len(nodes) > 1 else 0.0  # its own nearness is no chain
             if came is None or own >= came[1]:
                 break
@@ -108,8 +119,8 @@ class Explanation:
         return {**_node(node), "by": _shown(view)} if view else _node(node)
 
     def _joins_a_passage(self, fact: FactBetween) -> bool:
-        ends = {fact.from_name, fact.to_name}
-        return any(ends <= names.keys() for names in self._mentioned.values())
+        beside = self._passages_of.get(fact.to_name, frozenset())
+        return not beside.isdisjoint(self._passages_of.get(fact.from_name, frozenset()))
 
     def _rank(self, fact: FactBetween) -> float:
         return self._share(name_node(fact.from_name)) + self._share(name_node(fact.to_name))
@@ -130,6 +141,15 @@ def _mentioned(walk: Walk, passages: set[ChunkId]) -> dict[ChunkId, dict[str, li
             by_name[split_entity_id(entity_id)[1]].append(str(entity_id))
         found[id_].update(by_name)
     return found
+
+
+def _inverted(mentioned: Mapping[ChunkId, Mapping[str, object]]) -> dict[str, set[ChunkId]]:
+    """The passages that are known to mention each name."""
+    found: defaultdict[str, set[ChunkId]] = defaultdict(set)
+    for id_, names in mentioned.items():
+        for name in names:
+            found[name].add(id_)
+    return dict(found)
 
 
 def _node(node: str) -> Json:
