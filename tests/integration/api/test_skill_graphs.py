@@ -11,8 +11,11 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
 from integration.api.conftest import Api, Running
+from knotwork.cli import lifecycle
+from knotwork.cli.main import app
 
 pytestmark = pytest.mark.neo4j
 
@@ -192,3 +195,30 @@ async def test_a_tenant_that_goes_takes_its_graphs(api: Api) -> None:
     await api("PUT", f"/tenants/{api.tenant}", json={})
     assert (await api("GET", "/skill-graphs")).json()["items"] == []
     assert refused(await api("GET", "/skill-graphs/on%20call")) == (404, "not_found")
+
+
+async def test_the_command_line_keeps_lists_gives_back_and_removes(
+    api: Api, running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "ensure_service", lambda home, output: running.service)
+
+    async def knotwork(*words: str) -> str:
+        given = ["--home", str(running.settings.home), "--tenant", api.tenant, "skills", *words]
+        result = await asyncio.to_thread(CliRunner().invoke, app, given)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    graph, out = tmp_path / "graph.yaml", tmp_path / "out.yaml"
+    graph.write_text(SAMPLE, encoding="utf-8")
+    said = await knotwork("put", "当番 %2F?#", str(graph))
+    assert "is now version 1, " in said
+    assert "unreachable-skill" in said
+    assert "was already version 1" in await knotwork("put", "当番 %2F?#", str(graph))
+    await knotwork("put", ".", str(graph))
+    assert [line.split("\t")[0] for line in (await knotwork("list")).splitlines()] == [".", "当番 %2F?#"]
+    await knotwork("get", "当番 %2F?#", "--out", str(out))
+    assert out.read_text(encoding="utf-8") == SAMPLE
+    version = said.splitlines()[0].split()[-1]
+    assert await knotwork("get", "当番 %2F?#", "--version", version) == SAMPLE
+    await knotwork("delete", "当番 %2F?#")
+    assert (await knotwork("list")).startswith(".\t1\t")
