@@ -214,7 +214,7 @@ async def open_platform(
             sync=sync,
             freshness_target_s=settings.freshness_target_s,
         )
-        known = await _known_tenants(catalogue, sync)
+        known = await _known_tenants(catalogue, vectors, sync)
         keys = Neo4jKeyStore(session)
         access = Access(keys)
         if settings.first_key is not None:
@@ -565,11 +565,13 @@ def _endpoint(settings: Settings, url: str, key: SecretStr | None) -> OpenAIEndp
     )
 
 
-async def _known_tenants(catalogue: Catalogue, sync: VectorSync) -> list[TenantId]:
+async def _known_tenants(catalogue: Catalogue, vectors: VectorStore, sync: VectorSync) -> list[TenantId]:
     """All tenants, the default one with them; what an earlier process left when it was killed is done."""
     try:
         await catalogue.tenant(DEFAULT_TENANT)
     except UnknownTenant:
+        await vectors.drop_tenant(DEFAULT_TENANT)  # what its deletion left if it was killed
+        await catalogue.delete_tenant(DEFAULT_TENANT)
         await catalogue.put_tenant(DEFAULT_TENANT, TenantSettings())
     known = await catalogue.tenants()
     for tenant in known:

@@ -65,6 +65,12 @@ class Identity:
             raise NotAllowed(f"this key belongs to tenant {self.tenant!r}")
         return TenantId(tenant)
 
+    def require_whole_tenant(self) -> None:
+        """Raises: NotAllowed: the caller is limited to some subjects, or acts for somebody."""
+        self.caller.require_whole_tenant()
+        if self.acting_for is not None:
+            raise NotAllowed("this concerns every source of the tenant; leave out Knotwork-Subjects")
+
     def require_operator(self) -> None:
         """Raises: NotAllowed: a key calls, and what it asks concerns the machine."""
         if not self.is_operator:
@@ -101,6 +107,8 @@ def allowed(scope: Scope, *, tenant_exists: bool = True) -> Callable[..., Awaita
 
     async def check(request: Request, identity: Annotated[Identity, Depends(identify)]) -> Identity:
         identity.caller.require(scope)
+        if scope is Scope.ADMIN and identity.acting_for is not None:
+            raise NotAllowed("end users administer nothing; leave out Knotwork-Subjects")
         if tenant_exists:
             await state_of(request).platform.tenants.require(identity.tenant)
         return identity

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 
 from knotwork.api.auth import Administering
 from knotwork.api.operation_schemas import OperationAnswer
-from knotwork.api.operations import STARTS, answer, require_every_source, whole_tenant
+from knotwork.api.operations import STARTS, answer, whole_tenant
 from knotwork.api.problems import ALWAYS, problem_responses
 from knotwork.api.spool import PART_BYTES, Download, Spool
 from knotwork.api.state import state_of
@@ -115,7 +115,7 @@ async def import_tenant(request: Request, response: Response, identity: Administ
     The body is what `GET /v1/export` gave and, after its last line, what it gave as `vectors`; without these, or
     with those of another embedder, texts are embedded again. Damage is found before anything is stored.
     """
-    require_every_source(identity)
+    identity.require_whole_tenant()
     state, tenant = state_of(request), identity.tenant
     require_name(tenant)
     platform = state.platform

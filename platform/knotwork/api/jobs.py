@@ -38,7 +38,7 @@ async def pause_jobs(request: Request, identity: Writing) -> Paused:
 
     Jobs under way are finished, and requests are accepted as ever.
     """
-    identity.caller.require_whole_tenant()
+    identity.require_whole_tenant()
     await state_of(request).platform.intake.pause(identity.tenant, paused=True)
     return Paused(paused=True)
 
@@ -46,7 +46,7 @@ async def pause_jobs(request: Request, identity: Writing) -> Paused:
 @router.post("/jobs/resume", responses=problem_responses(*ALWAYS))
 async def resume_jobs(request: Request, identity: Writing) -> Paused:
     """Start the tenant's jobs again, in order of acceptance."""
-    identity.caller.require_whole_tenant()
+    identity.require_whole_tenant()
     await state_of(request).platform.intake.pause(identity.tenant, paused=False)
     return Paused(paused=False)
 

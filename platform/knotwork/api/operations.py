@@ -17,7 +17,7 @@ from knotwork.api.schemas import Body
 from knotwork.api.state import State, state_of
 from knotwork.domain.model import TenantId
 from knotwork.domain.search_text import Needle
-from knotwork.errors import NotAllowed, NotFound
+from knotwork.errors import NotFound
 from knotwork.services.maintenance import Operation, OperationKind
 
 router = APIRouter(prefix="/v1", tags=["maintenance"])
@@ -76,7 +76,7 @@ async def compact(request: Request, response: Response, identity: Administering)
     for a second copy of the larger store is needed. Stores of your own are passed over.
     """
     identity.require_operator()
-    require_every_source(identity)
+    identity.require_whole_tenant()
     state = state_of(request)
     return answer(
         response, state.platform.maintenance.start(OperationKind.COMPACT, None, state.platform.compaction.compact)
@@ -138,17 +138,10 @@ async def whole_tenant(request: Request, identity: Identity) -> tuple[State, Ten
         NotAllowed: the caller is limited to some subjects, or acts for somebody.
         UnknownTenant: there is no such tenant.
     """
-    require_every_source(identity)
+    identity.require_whole_tenant()
     state = state_of(request)
     await state.platform.tenants.require(identity.tenant)
     return state, identity.tenant
-
-
-def require_every_source(identity: Identity) -> None:
-    """Raises: NotAllowed: the caller is limited to some subjects, or acts for somebody."""
-    identity.caller.require_whole_tenant()
-    if identity.acting_for is not None:
-        raise NotAllowed("this concerns every source of the tenant; leave out Knotwork-Subjects")
 
 
 def _visible(request: Request, identity: Identity, id_: str) -> Operation:

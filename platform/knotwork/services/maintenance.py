@@ -30,6 +30,7 @@ class OperationKind(StrEnum):
     REPAIR = "repair"
     COMPACT = "compact"
     CHANGE_MODEL = "change-model"
+    DELETE = "delete"  # of a tenant
 
 
 class OperationState(StrEnum):

@@ -114,6 +114,8 @@ class Importer:
             await side.open()
             before = await self.require_empty(tenant)
             try:
+                if before is None:
+                    await self._clear(tenant)  # what a deletion or an import that was killed left
                 await self._catalogue.put_tenant(tenant, settings.tenant)
                 return await self._load(tenant, settings, records, Load(self._embedder, side), tell, total)
             except BaseException:
@@ -164,7 +166,7 @@ class Importer:
         """Take back what an import stored; why it failed is told whatever comes of this."""
         try:
             if before is None:
-                await self._catalogue.delete_tenant(tenant)
+                await self._clear(tenant)
             else:
                 while page := await self._catalogue.sources(tenant, view=View()):
                     refs = [source.ref for source in page]
@@ -174,10 +176,15 @@ class Importer:
                     await self._catalogue.delete_sources(tenant, refs)
                 await self._sync.follow(tenant)
                 await self._catalogue.put_tenant(tenant, before)
-            await self._vectors.drop_tenant(tenant)
-            await self._vectors.flush()
+                await self._vectors.drop_tenant(tenant)
+                await self._vectors.flush()
         except PlatformError:
             log.exception("import_not_undone", tenant=tenant, todo="delete the tenant before it is imported again")
+
+    async def _clear(self, tenant: TenantId) -> None:
+        await self._vectors.drop_tenant(tenant)
+        await self._vectors.flush()
+        await self._catalogue.delete_tenant(tenant)
 
     async def _write_sources(self, tenant: TenantId, batch: Sequence[_Incoming], load: Load) -> None:
         """As a run does it: points first, then sources and chunks, then the evidence."""

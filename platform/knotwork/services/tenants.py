@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -41,9 +42,12 @@ class Tenants:
         self._catalogue, self._vectors, self._intake, self._on_gone = catalogue, vectors, intake, on_gone
         self._seen: dict[TenantId, float] = {}  # when a tenant was last read
         self._is_behind = False
+        self._making = asyncio.Lock()  # so that nobody makes, and fills, what is just being cleared
 
     async def put(self, tenant: TenantId, settings: TenantSettings) -> int:
         """Create a tenant or replace its settings; how many sources were queued to follow a change.
+
+        A new one starts empty, whatever was left of an earlier one of this name when its deletion was cut short.
 
         A change that this process does not live to have followed is followed after the next start.
 
@@ -51,7 +55,12 @@ class Tenants:
             InvalidInput: the name is not usable.
         """
         require_name(tenant)
-        await self._catalogue.put_tenant(tenant, settings)
+        async with self._making:
+            try:
+                await self._catalogue.tenant(tenant)
+            except UnknownTenant:
+                await self._clear(tenant)
+            await self._catalogue.put_tenant(tenant, settings)
         return await self._intake.refresh(tenant) if tenant in await self._catalogue.settings_due() else 0
 
     async def get(self, tenant: TenantId) -> tuple[TenantSettings, Mapping[str, int]]:
@@ -109,7 +118,11 @@ class Tenants:
         self._seen.pop(tenant, None)
         for _ in range(2):  # without the tenant's node nothing is accepted; the second round takes what came before
             await self._intake.drop(tenant)
-            await self._catalogue.delete_tenant(tenant)
+            await self._clear(tenant)
             self._on_gone(tenant)
+
+    async def _clear(self, tenant: TenantId) -> None:
+        """Remove every row of a tenant, vectors first: while its node is there, the removal can be asked for again."""
         await self._vectors.drop_tenant(tenant)
         await self._vectors.flush()
+        await self._catalogue.delete_tenant(tenant)
