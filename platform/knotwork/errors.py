@@ -65,14 +65,12 @@ class TraversalRefused(PlatformError):
 
 
 class EverySourceNeeded(PlatformError):
-    """A traversal does not ask what its reader may see, and this reader may not see everything."""
+    """A traversal does not ask what its reader may see, and this reader is one of some subjects."""
 
     code = "every_source_needed"
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"traversal {name!r} does not use $audiences, so it is only for readers of every source of the tenant"
-        )
+        super().__init__(f"traversal {name!r} does not use $audiences, so it is only for callers without subjects")
         self.name = name
 
 

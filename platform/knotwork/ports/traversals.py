@@ -30,14 +30,6 @@ class Explained:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldAudiences:
-    """The audiences of a tenant that a reader belongs to, sorted, and whether those are all."""
-
-    keys: tuple[str, ...]
-    are_all: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Rows:
     """Rows of plain values (JSON), and whether there are more."""
 
@@ -57,8 +49,8 @@ class TraversalRunner(Protocol):
         """
         ...
 
-    async def audiences(self, tenant: TenantId, subjects: Sequence[Subject] | None) -> HeldAudiences:
-        """The audiences that these subjects belong to; None: the operator, who belongs to all."""
+    async def audiences(self, tenant: TenantId, subjects: Sequence[Subject] | None) -> tuple[str, ...]:
+        """The audiences that these subjects belong to, sorted; None: the operator, who belongs to all."""
         ...
 
     async def run(self, statement: str, parameters: Mapping[str, object], *, rows: int, timeout_s: float) -> Rows:

@@ -21,7 +21,7 @@ from knotwork.errors import (
     StoreUnavailable,
     TraversalRefused,
 )
-from knotwork.ports.traversals import HeldAudiences, Rows, TraversalFile, TraversalRunner
+from knotwork.ports.traversals import Rows, TraversalFile, TraversalRunner
 from knotwork.ports.vector_store import View
 from knotwork.services.naming import Naming
 
@@ -106,7 +106,7 @@ class Traversals:
             NotFound: there is no traversal of this name, or no entity of one given.
             TraversalRefused: its file is not as it must be.
             NotAllowed: it is the operator's.
-            EverySourceNeeded: it does not ask who reads, and the reader may not read everything.
+            EverySourceNeeded: it does not ask who reads, and the reader is one of some subjects.
             InvalidInput: a parameter is unknown, missing, of another type or out of bounds.
             AmbiguousName: an entity's name has several types.
             LimitReached: it took more time or memory than it may.
@@ -114,13 +114,16 @@ class Traversals:
         if not 1 <= limit <= self.max_rows:
             raise InvalidInput(f"limit is {limit}; it must be 1 to {self.max_rows}")
         traversal = await self._runnable(name, is_operator=is_operator)
+        if reader.subjects is not None and not traversal.uses_audiences:
+            # Also where all is open to this reader: an answer that came and went would tell of sources that it hides.
+            raise EverySourceNeeded(traversal.name)
         values = await self._resolved(reader, traversal, traversal.values(given))
-        held = await self._audiences(reader, traversal)
+        audiences = await self._runner.audiences(TenantId(reader.tenant), reader.subjects)
         # One row more is asked for, so that it is known whether there are more.
-        fixed = {"tenant": reader.tenant, "audiences": list(held.keys), "limit": limit + 1}
-        rows = await self._runner.run(traversal.statement, values | fixed, rows=limit, timeout_s=self._timeout_s)
-        await self._audiences(reader, traversal)  # rights may have changed while a file ran that does not ask for them
-        return traversal, rows
+        fixed = {"tenant": reader.tenant, "audiences": list(audiences), "limit": limit + 1}
+        return traversal, await self._runner.run(
+            traversal.statement, values | fixed, rows=limit, timeout_s=self._timeout_s
+        )
 
     async def _runnable(self, name: str, *, is_operator: bool) -> Traversal:
         if name not in self._entries:
@@ -131,12 +134,6 @@ class Traversals:
         if entry.traversal.scope is TraversalScope.OPERATOR and not is_operator:
             raise NotAllowed(f"traversal {name!r} reads more than one tenant; only the operator may run it")
         return entry.traversal
-
-    async def _audiences(self, reader: Reader, traversal: Traversal) -> HeldAudiences:
-        held = await self._runner.audiences(TenantId(reader.tenant), reader.subjects)
-        if not held.are_all and not traversal.uses_audiences:
-            raise EverySourceNeeded(traversal.name)
-        return held
 
     async def _resolved(self, reader: Reader, traversal: Traversal, values: dict[str, object]) -> dict[str, object]:
         """Names of entities as ids."""

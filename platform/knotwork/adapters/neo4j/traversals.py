@@ -15,7 +15,7 @@ from knotwork.adapters.neo4j.session import Neo4jSession
 from knotwork.domain.cypher_plan import PlanStep
 from knotwork.domain.model import Subject, TenantId
 from knotwork.errors import InvalidInput, LimitReached
-from knotwork.ports.traversals import Explained, HeldAudiences, Rows
+from knotwork.ports.traversals import Explained, Rows
 
 log = structlog.get_logger(__name__)
 
@@ -43,13 +43,12 @@ class Neo4jTraversals:
             raise InvalidInput("Neo4j has no plan of it; only statements that read the graph have a place here")
         return Explained(_step(cast("Mapping[str, Any]", summary.plan)), columns, summary.query_type == "r")
 
-    async def audiences(self, tenant: TenantId, subjects: Sequence[Subject] | None) -> HeldAudiences:
-        all_ = {row["key"] for row in await self._session.rows("read/tenant_audiences", tenant=tenant)}
+    async def audiences(self, tenant: TenantId, subjects: Sequence[Subject] | None) -> tuple[str, ...]:
         if subjects is None:
-            return HeldAudiences(tuple(sorted(all_)), are_all=True)
-        rows = await self._session.rows("read/visible_audiences", tenant=tenant, subjects=list(subjects))
-        held = {row["key"] for row in rows}
-        return HeldAudiences(tuple(sorted(held)), are_all=all_ <= held)
+            rows = await self._session.rows("read/tenant_audiences", tenant=tenant)
+        else:
+            rows = await self._session.rows("read/visible_audiences", tenant=tenant, subjects=list(subjects))
+        return tuple(sorted(row["key"] for row in rows))
 
     async def run(self, statement: str, parameters: Mapping[str, object], *, rows: int, timeout_s: float) -> Rows:
         found: list[tuple[object, ...]] = []
