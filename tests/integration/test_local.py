@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +17,12 @@ from knotwork.adapters.neo4j.embedded import Neo4jAddress
 from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
 from knotwork.domain.filters import parse_filter
 from knotwork.domain.model import EVERYONE, Chunk, Subject, TenantId
+from knotwork.domain.normalise import normalise_name
 from knotwork.domain.retrieval import Reader, RetrievalResult, RetrieveOptions
-from knotwork.ports.vector_store import Collection
+from knotwork.ports.models import Embeddings
+from knotwork.ports.vector_store import Collection, View
 from knotwork.services.local import LocalRetriever
+from knotwork.services.local_walk import Walk, chunk_node, name_node
 from knotwork.services.points import chunk_point
 from knotwork.services.vector_sync import VectorSync
 from support.stores import Stores, doc, memory_stores, neo4j_session, neo4j_stores, put, says, source_of
@@ -69,9 +73,11 @@ async def neo4j(neo4j_server: Neo4jAddress) -> AsyncIterator[Stores]:
         yield neo4j_stores(session)
 
 
-async def fill(stores: Stores, vectors: EdgeVectorStore, documents: Sequence[Document]) -> TenantId:
+async def fill(
+    stores: Stores, vectors: EdgeVectorStore, documents: Sequence[Document], embedder: HashEmbedder | None = None
+) -> TenantId:
     """Write these documents, one after the other, into a tenant of their own."""
-    tenant, embedder = next(tenants), HashEmbedder()
+    tenant, embedder = next(tenants), embedder or HashEmbedder()
     for document in documents:
         # Distinct texts, so that a chunk's id does not depend on which others there are.
         texts = [f"{' acts '.join(words)} in {document.name} {place}" for place, words in enumerate(document.passages)]
@@ -184,6 +190,77 @@ async def test_a_passage_that_nothing_ties_to_the_question_says_nothing_of_a_cha
     tenant = await fill(stores, vectors, [Document("d.md", (("Fay",),))])
     result = await ask(stores, vectors, Reader(tenant), "something else")
     assert [(one.score, one.metadata["relationships"]) for one in result.passages] == [(1.0, [])]
+
+
+class TrigramEmbedder(HashEmbedder):
+    """Names spelt alike are near each other, as they are to a model."""
+
+    async def embed(self, texts: Sequence[str], *, purpose: Literal["passage", "query"] = "passage") -> Embeddings:
+        parts = [" ".join(text[at : at + 3].replace(" ", "_") for at in range(len(text))) for text in texts]
+        return await super().embed(parts, purpose=purpose)
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"), [("retry budgets", "retry budget"), ("Ana M. Ruiz", "Ana Ruiz"), ("Acme Inc", "Acme")]
+)
+@pytest.mark.parametrize("team", [None, "web"])
+async def test_a_name_leads_to_what_is_said_under_nearly_the_same_name(
+    vectors: EdgeVectorStore, asked: str, written: str, team: str | None
+) -> None:
+    stores, embedder = memory_stores(), TrigramEmbedder()
+    documents = [
+        Document("a.md", ((asked,),)),
+        Document("b.md", (("Bob", written),)),
+        Document("c.md", ((f"{written} Zeta", "Cat"),)),
+        Document("d.md", ((written.upper(), "Dan"),), ("user:ana",), "sre"),
+    ]
+    tenant = await fill(stores, vectors, documents, embedder)
+    options = RetrieveOptions(filter=parse_filter({"team": team}) if team else None, explain=True)
+    retriever = LocalRetriever(stores.graph, vectors, embedder)
+    result = await retriever.retrieve_with_usage(Reader(tenant, (EVERYONE,)), f"who knows {asked}?", options)
+    assert [one.source.id for one in result.passages if one.source and one.source.id != "a.md"] == ["b.md", "c.md"]
+    assert result.explanation is not None
+    [link] = result.explanation["near_names"]  # type: ignore[misc]  # JSON
+    assert (link["name"], link["near"]) == (normalise_name(asked), normalise_name(written))
+
+
+async def test_a_walk_goes_over_a_link_to_the_passages_of_the_other_name(vectors: EdgeVectorStore) -> None:
+    stores = memory_stores()
+    documents = [Document("a.md", (("retry budgets",),)), Document("b.md", (("retry budget",),))]
+    tenant = await fill(stores, vectors, documents)
+    [there] = (
+        await stores.graph.surroundings(tenant, names=["retry budget"], chunks=[], view=View(), hub_mentions=9)
+    ).names
+    shares: list[float] = []
+    for linked in (False, True):
+        walk = Walk(stores.graph, Reader(tenant), View())
+        if linked:
+            walk.link("retry budgets", "retry budget", 0.9)
+        await walk.run({name_node("retry budgets"): 1.0})
+        shares.append(walk.ranks.get(chunk_node(there.chunks[0]), 0.0))
+    without, with_link = shares
+    assert without == 0
+    assert with_link > 0.05
+
+
+async def test_a_nearly_equal_name_that_a_reader_may_not_see_ties_nothing(vectors: EdgeVectorStore) -> None:
+    stores, embedder = memory_stores(), TrigramEmbedder()
+    documents = [Document("a.md", (("retry budgets",),)), Document("b.md", (("retry budget", "Bob"),), ("user:ana",))]
+    tenant = await fill(stores, vectors, documents, embedder)
+    retriever = LocalRetriever(stores.graph, vectors, embedder)
+    for reader, field in [(Reader(tenant, (EVERYONE,)), {}), (Reader(tenant), {"source_id": "a.md"})]:
+        options = RetrieveOptions(filter=parse_filter(field) if field else None, explain=True)
+        result = await retriever.retrieve_with_usage(reader, "retry budgets", options)
+        assert result.explanation is not None
+        assert result.explanation["near_names"] == []
+
+
+async def test_as_many_passages_are_found_as_are_asked_for(vectors: EdgeVectorStore) -> None:
+    stores = memory_stores()
+    tenant = await fill(stores, vectors, [Document("a.md", (("Ada",),) * 130)])
+    options = RetrieveOptions(top_k=120)
+    retriever = LocalRetriever(stores.graph, vectors, HashEmbedder())
+    assert len(await retriever.retrieve(Reader(tenant), "of whom?", options)) == 120
 
 
 async def test_an_empty_store_has_no_answer(vectors: EdgeVectorStore) -> None:

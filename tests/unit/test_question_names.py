@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knotwork.domain.normalise import normalise_name
-from knotwork.domain.question_names import NAME_CHARS, longest_first, names_in
+from knotwork.domain.question_names import MAX_RUNS, NAME_CHARS, longest_first, names_in
 
 WORDS = st.sampled_from(
     ["Ada", "Lovelace", "the", "C++", "苹果", "公司", "서울의", "ไทย", "mother's", "II", "—", "\u0301"]
@@ -86,3 +86,12 @@ def test_no_two_chosen_names_share_a_word(question: str, picks: set[int]) -> Non
     places = [place for span in chosen for place in range(span.start, span.end)]
     assert len(places) == len(set(places))
     assert bool(chosen) == bool(known)
+
+
+@pytest.mark.parametrize("question", ["ada " * 1900, "苹果" * 1000, "ไทย" * 600, "a " * 4000, "x" * 8000])
+def test_the_longest_question_has_a_bounded_number_of_runs(question: str) -> None:
+    assert 0 < len(names_in(question)) <= MAX_RUNS
+
+
+def test_a_name_stands_at_the_end_of_a_long_question_too() -> None:
+    assert found("word " * 1500 + "Ada Lovelace", "Ada Lovelace") == ["ada lovelace"]

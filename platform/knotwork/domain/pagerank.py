@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import fsum
 
 from knotwork.errors import InvalidInput
@@ -41,7 +40,7 @@ class LocalPush:
         self._damping, self._threshold = damping, threshold
         self._rank: dict[str, float] = {}
         self._residual = {node: starts[node] / total for node in sorted(starts) if starts[node] > 0}
-        self._edges: dict[str, Sequence[tuple[str, float]]] = {}
+        self._edges: dict[str, Mapping[str, float]] = {}
 
     def frontier(self, limit: int | None = None) -> list[str]:
         """Nodes that have residual to hand on and no known edges, most residual first, ties by key; `limit` at most."""
@@ -52,6 +51,10 @@ class LocalPush:
         ]
         return [node for _, node in sorted(waiting)[:limit]]
 
+    def residual(self, node: str) -> float:
+        """What a node still has to hand on."""
+        return self._residual.get(node, 0.0)
+
     def expand(self, node: str, edges: Iterable[tuple[str, float]]) -> None:
         """Make the edges that lead away from a node known.
 
@@ -61,7 +64,7 @@ class LocalPush:
         """
         ordered = sorted(edges)
         total = fsum(weight for _, weight in ordered)
-        self._edges[node] = [(other, weight / total) for other, weight in ordered]
+        self._edges[node] = {other: weight / total for other, weight in ordered}
 
     def settle(self) -> None:
         """Hand residual on until no node with known edges holds as much as the threshold."""
@@ -76,23 +79,24 @@ class LocalPush:
         nodes = sorted(self._rank.keys() | self._residual.keys())
         return {node: self._rank.get(node, 0.0) + self._residual.get(node, 0.0) for node in nodes}
 
-    def arrivals(self) -> dict[str, list[tuple[str, float]]]:
-        """For each node that others handed residual to: from which nodes, and how much in all, most first, ties by key.
+    def arrivals(self, node: str) -> list[tuple[str, float]]:
+        """From which nodes residual was handed to this one, and how much in all, most first, ties by key.
 
         With what a node started with, that is all that ever came to it, so following the largest part back from a
-        node leads to the start that it owes most to.
+        node leads to the start that it owes most to. It looks at each pushed node once: who asks for few nodes pays
+        for few, where the parts of all would cost more than the walk.
         """
-        found: defaultdict[str, list[tuple[str, float]]] = defaultdict(list)
-        for node in sorted(self._edges.keys() & self._rank.keys()):
-            handed_on = self._damping * self._rank[node] / (1 - self._damping)
-            for other, share in self._edges[node]:
-                found[other].append((node, share * handed_on))
-        return {node: sorted(parts, key=lambda part: (-part[1], part[0])) for node, parts in found.items()}
+        parts = [
+            (other, share * self._damping * self._rank[other] / (1 - self._damping))
+            for other, edges in self._edges.items()
+            if other in self._rank and (share := edges.get(node)) is not None
+        ]
+        return sorted(parts, key=lambda part: (-part[1], part[0]))
 
     def _push(self, node: str) -> None:
         left = self._residual.pop(node)
         edges = self._edges[node]
         stays = 1 - self._damping if edges else 1.0
         self._rank[node] = self._rank.get(node, 0.0) + stays * left
-        for other, share in edges:
+        for other, share in edges.items():
             self._residual[other] = self._residual.get(other, 0.0) + self._damping * share * left

@@ -10,6 +10,7 @@ from knotwork.domain.normalise import normalise_name
 
 NAME_WORDS = 10  # of a name, at most; of 19,059 names recorded of musique-60, 99.4 % have no more
 NAME_CHARS = 24  # of a name in a script without spaces, at most
+MAX_RUNS = 3_000  # looked for in one question: each costs the graph a look-up
 _PIECE_CHARS = 200  # read at once: a normalised name is empty beyond 256
 
 # Scripts in which a name may begin and end within a run of letters: those written without spaces (Thai, Lao, Myanmar,
@@ -43,13 +44,15 @@ def names_in(question: str) -> list[Span]:
     """Every run of the question that may be a name: at most a fixed number at each place, so in linear time.
 
     A run is up to ten words, or up to 24 characters where a script has no spaces. One such character within a word is
-    no name: it is nearly always part of another. A leading article is left out, as it is of stored names.
+    no name: it is nearly always part of another. A leading article is left out, as it is of stored names. In a text of
+    over 300 words (125 characters without spaces) only shorter names are found, so that runs are MAX_RUNS at most.
     """
-    units = list(_units(question))
+    units = list(_units(question))[:MAX_RUNS]
+    longest = max(1, MAX_RUNS // max(1, len(units)))
     return [
         Span(name, start, end)
         for start in range(len(units))
-        for end in _ends(units, start)
+        for end in _ends(units, start, longest)
         if (name := _joined(units[start:end]))
     ]
 
@@ -84,10 +87,10 @@ def _units(question: str) -> Iterator[_Unit]:
                 is_first = True
 
 
-def _ends(units: Sequence[_Unit], start: int) -> Iterator[int]:
+def _ends(units: Sequence[_Unit], start: int, longest: int) -> Iterator[int]:
     """Where a name that starts here may end."""
     words = 0
-    for end in range(start + 1, min(len(units), start + NAME_CHARS) + 1):
+    for end in range(start + 1, min(len(units), start + min(longest, NAME_CHARS)) + 1):
         words += units[end - 1].is_first or units[end - 1].is_word
         if words > NAME_WORDS:
             return

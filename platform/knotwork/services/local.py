@@ -22,6 +22,7 @@ from knotwork.ports.models import Embedder
 from knotwork.ports.vector_store import Collection, VectorStore, View
 from knotwork.services.access import answer_soon
 from knotwork.services.local_explanation import Explanation
+from knotwork.services.local_links import near_links
 from knotwork.services.local_seeds import DENSE_SEEDS, Seeds, near_entities, near_facts
 from knotwork.services.local_walk import Walk, chunk_of
 from knotwork.services.passages import passages_for, view_of
@@ -56,19 +57,21 @@ class LocalRetriever:
     async def retrieve_with_usage(self, reader: Reader, query: str, options: RetrieveOptions) -> RetrievalResult:
         query, view = checked_query(query), view_of(reader, options)
         embeddings = await self._embedder.embed([query], purpose="query")
-        vector = embeddings.vectors[0]
+        vector, wanted = embeddings.vectors[0], max(DENSE_SEEDS, options.top_k)
         dense, entities, facts = await asyncio.gather(
-            self._vectors.search_dense(reader.tenant, Collection.CHUNKS, vector, view=view, limit=DENSE_SEEDS),
+            self._vectors.search_dense(reader.tenant, Collection.CHUNKS, vector, view=view, limit=wanted),
             near_entities(self._graph, self._vectors, reader, view, vector),
             near_facts(self._graph, self._vectors, reader, view, vector),
         )
         spans = names_in(query)
         walk, seeds = Walk(self._graph, reader, view), Seeds({}, entities, facts, dense)
         looked_for = {*(span.name for span in spans), *seeds.near_names, *seeds.fact_ends}
-        chunks = [ChunkId(hit.id) for hit in dense]
+        chunks = [ChunkId(hit.id) for hit in dense[:DENSE_SEEDS]]
         await answer_soon(walk.read(looked_for, chunks), within_s=GRAPH_S)
         standing = longest_first(spans, walk.names.keys())
         seeds = replace(seeds, names={span.name: walk.names[span.name] for span in standing})
+        for link in await near_links(self._graph, self._vectors, reader, view, seeds.names):
+            walk.link(link.name, link.near, link.similarity)
         if starts := seeds.starts(walk.names):
             await walk.run(starts)
         passages = await passages_for(self._vectors, reader, options, _ranked(walk), query_vector=vector)

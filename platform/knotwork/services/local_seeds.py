@@ -21,7 +21,7 @@ NAME_WEIGHT = 0.1  # of a name in the question as a start, beside the similarity
 NEAR_ENTITIES = 5  # entities near the question by vector: a name that stands in it in another spelling
 NEAR_FLOOR = 0.5  # similarity below which an entity is not what the question means
 CHUNK_WEIGHT = 0.05  # of the nearest chunk, alike (HippoRAG 2's value); 0.02 to 0.1 are alike
-LEAST = 1e-6  # of the last of them: found, so ranked, if nothing else speaks for it
+LEAST = 1e-6  # of the last of them and those after it: found, so ranked, if nothing else speaks for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,17 @@ class Seeds:
 
 
 def prior(dense: Sequence[Hit]) -> dict[str, float]:
-    """Chunks near the question as starts: 1 for the nearest, next to nothing for the last: the tail is light."""
+    """Chunks near the question as starts: 1 for the nearest, next to nothing for the last: the tail is light.
+
+    Those beyond DENSE_SEEDS change nothing for the others: they follow, in their order, for whoever wants as many.
+    """
     if not dense:
         return {}
-    best, least = dense[0].score, dense[-1].score
-    return {hit.id: max((hit.score - least) / (best - least), LEAST) if best > least else 1.0 for hit in dense}
+    near = dense[:DENSE_SEEDS]
+    best, least = near[0].score, near[-1].score
+    found = {hit.id: max((hit.score - least) / (best - least), LEAST) if best > least else 1.0 for hit in near}
+    beyond = enumerate(dense[DENSE_SEEDS:], start=2)
+    return found | {hit.id: LEAST / place for place, hit in beyond}
 
 
 async def near_facts(
@@ -95,12 +101,19 @@ async def near_entities(
     graph: GraphStore, vectors: VectorStore, reader: Reader, view: View, vector: Vector
 ) -> dict[EntityId, float]:
     """The visible entities nearest to the question, with their similarity, best first; none is far from it."""
+    return await nearest_entities(graph, vectors, reader, view, vector, limit=NEAR_ENTITIES, floor=NEAR_FLOOR)
+
+
+async def nearest_entities(
+    graph: GraphStore, vectors: VectorStore, reader: Reader, view: View, vector: Vector, *, limit: int, floor: float
+) -> dict[EntityId, float]:
+    """The visible entities nearest to a vector, with their similarity ≥ `floor`, best first; `limit` at most."""
 
     async def shown(ids: Sequence[str]) -> set[str]:
         found = await graph.entities(reader.tenant, [EntityId(id_) for id_ in ids], view=view)
         return {entity.id for entity in found}
 
-    hits = await _nearest(vectors, reader, Collection.ENTITIES, view, vector, NEAR_ENTITIES, NEAR_FLOOR, shown)
+    hits = await _nearest(vectors, reader, Collection.ENTITIES, view, vector, limit, floor, shown)
     return {EntityId(hit.id): hit.score for hit in hits}
 
 

@@ -19,11 +19,13 @@ from knotwork.ports.vector_store import View
 DAMPING = 0.6  # chance to walk on: answers lie a few steps from what the question names; 0.5 to 0.7 are alike
 MENTION_WEIGHT = 1.0  # of an edge between a name and a chunk
 ABOUT_WEIGHT = 10.0  # more, from a name to a chunk under a title or heading that is the name; 3 to 30 are alike
+LINK_WEIGHT = 1.0  # of an edge between two names spelt nearly alike, for a similarity of 1: as much as a mention
 FACT_WEIGHT = 0.3  # of an edge between two names, for each chunk that asserts a fact; 0.1 to 1: each also joins them
 THRESHOLD = 1e-3  # residual that is still handed on
 READS = 4  # of the graph, at most; with one alone seven points of recall were lost on musique-60
 READ_NODES = 300  # opened at a read, those with most residual first
 HUB_MENTIONS = 100  # visible mentions beyond which a name says too little to be walked through; 20 to all are alike
+CHEAP_MENTIONS = 20  # of a name that is opened for the least residual; one with k times as many waits for k times that
 
 _NAME, _CHUNK = "n", "c"  # first letters of node keys, so that a name and a chunk id are never one node
 
@@ -79,7 +81,9 @@ class Walk:
     reads: int = 0
     starts: Mapping[str, float] = field(default_factory=dict[str, float])
     ranks: Mapping[str, float] = field(default_factory=dict[str, float])
-    arrivals: Mapping[str, list[tuple[str, float]]] = field(default_factory=dict[str, list[tuple[str, float]]])
+    links: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
+    _push: LocalPush | None = None
+    _mentions: dict[str, int] = field(default_factory=dict[str, int])  # of names met in chunks, by the commonest type
     _looked_at: set[str] = field(default_factory=set[str])
 
     async def read(self, names: Iterable[str], chunks: Iterable[ChunkId]) -> None:
@@ -95,8 +99,14 @@ class Walk:
         self._looked_at.update(map(name_node, due_names), map(chunk_node, due_chunks))
         self.names.update((one.name, one) for one in found.names)
         self.chunks.update((one.id, one) for one in found.chunks)
+        for one in found.chunks:
+            for entity_id, mentions in one.entities:
+                name = split_entity_id(entity_id)[1]
+                self._mentions[name] = max(mentions, self._mentions.get(name, 0))
         for one in found.names:
             for id_, weight in one.facts:
+                if id_ in self.facts:  # met at its other end
+                    continue
                 from_id, _, to_id = split_relationship_id(id_)
                 self.facts[id_] = FactBetween(id_, split_entity_id(from_id)[1], split_entity_id(to_id)[1], weight)
 
@@ -109,12 +119,23 @@ class Walk:
                 for node in known:
                     push.expand(node, self._edges(node))
                 push.settle()
-            elif waiting and self.reads < READS:
-                due = waiting[:READ_NODES]
+            elif self.reads < READS and (due := [node for node in waiting if self._is_worth(node, push)][:READ_NODES]):
                 await self.read(filter(None, map(name_of, due)), filter(None, map(chunk_of, due)))
             else:
                 break
-        self.starts, self.ranks, self.arrivals = starts, push.ranks(), push.arrivals()
+        self.starts, self.ranks, self._push = starts, push.ranks(), push
+
+    def arrivals(self, node: str) -> list[tuple[str, float]]:
+        """From which nodes the walk came to this one, and how much in all, most first."""
+        return self._push.arrivals(node) if self._push else []
+
+    def link(self, name: str, other: str, similarity: float) -> None:
+        """Tie two visible names, both ways; before the walk."""
+        self.links = {
+            **self.links,
+            name: {**self.links.get(name, {}), other: similarity},
+            other: {**self.links.get(other, {}), name: similarity},
+        }
 
     def fact_between(self, node: str, other: str) -> FactBetween | None:
         """The heaviest fact that ties two names, ties by id; None where one is a chunk, or nothing ties them."""
@@ -123,6 +144,16 @@ class Walk:
         ties = [self.facts[id_] for id_, _ in found.facts] if found else []
         tying = [fact for fact in ties if {fact.from_name, fact.to_name} == {name, beside}]
         return min(tying, key=lambda fact: (-fact.weight, fact.id), default=None)
+
+    def _is_worth(self, node: str, push: LocalPush) -> bool:
+        """Whether enough residual waits to be spread over what opening the node would read.
+
+        A node that spreads little over many tells nothing of any of them, and what all opened nodes may cost together
+        is bounded so (the volume of Andersen, Chung and Lang), on a large graph as on a small one.
+        """
+        name = name_of(node)
+        mentions = self._mentions.get(name, 0) if name else 0
+        return mentions <= HUB_MENTIONS and push.residual(node) >= THRESHOLD * mentions / CHEAP_MENTIONS
 
     def _edges(self, node: str) -> list[tuple[str, float]]:
         weights: defaultdict[str, float] = defaultdict(float)
@@ -135,6 +166,8 @@ class Walk:
             for id_, weight in found.facts if found else ():
                 if (other := self.facts[id_].other(name)) != name:  # one between two types of a name leads nowhere
                     weights[name_node(other)] += FACT_WEIGHT * weight
+            for other, similarity in self.links.get(name, {}).items():
+                weights[name_node(other)] += LINK_WEIGHT * similarity
         elif chunk := self.chunks.get(ChunkId(node[1:])):
             for entity_id, _ in chunk.entities:
                 weights[name_node(split_entity_id(entity_id)[1])] = MENTION_WEIGHT
