@@ -62,6 +62,7 @@ def test_a_word_of_a_script_with_spaces_is_never_cut() -> None:
 
 def test_a_very_long_word_is_read_to_its_end() -> None:
     assert found("你" * 1000 + "苹果公司", "苹果公司") == ["苹果公司"]
+    assert found("你" * 2000 + "苹果", "苹果") == ["苹果"]
 
 
 @given(st.lists(WORDS, max_size=12), st.sampled_from(["", " "]))

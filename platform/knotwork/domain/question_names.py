@@ -10,7 +10,8 @@ from knotwork.domain.normalise import normalise_name
 
 NAME_WORDS = 10  # of a name, at most; of 19,059 names recorded of musique-60, 99.4 % have no more
 NAME_CHARS = 24  # of a name in a script without spaces, at most
-MAX_RUNS = 3_000  # looked for in one question: each costs the graph a look-up
+MAX_RUNS = 5_000  # looked for in one question: each costs the graph a look-up
+_LEAST_UNITS = 2  # of the longest name looked for, words or characters, however long the question
 _PIECE_CHARS = 200  # read at once: a normalised name is empty beyond 256
 
 # Scripts in which a name may begin and end within a run of letters: those written without spaces (Thai, Lao, Myanmar,
@@ -45,10 +46,11 @@ def names_in(question: str) -> list[Span]:
 
     A run is up to ten words, or up to 24 characters where a script has no spaces. One such character within a word is
     no name: it is nearly always part of another. A leading article is left out, as it is of stored names. In a text of
-    over 300 words (125 characters without spaces) only shorter names are found, so that runs are MAX_RUNS at most.
+    over 500 words (200 characters without spaces) only shorter names are found, down to _LEAST_UNITS, so that runs are
+    MAX_RUNS at most; what comes after 2,500 units is not looked at.
     """
-    units = list(_units(question))[:MAX_RUNS]
-    longest = max(1, MAX_RUNS // max(1, len(units)))
+    units = list(_units(question))[: MAX_RUNS // _LEAST_UNITS]
+    longest = MAX_RUNS // max(1, len(units))
     return [
         Span(name, start, end)
         for start in range(len(units))
