@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from knotwork.domain.ids import split_entity_id
+from knotwork.domain.model import EntityId
 from knotwork.domain.near_names import are_near
 from knotwork.domain.retrieval import Reader
 from knotwork.domain.surroundings import NameSurroundings
@@ -38,7 +39,7 @@ async def near_links(
 ) -> list[NearName]:
     """The visible names that are nearly equal to these names of the question, by both names."""
     fewest = sorted(names.values(), key=lambda one: (one.mentions, one.name))[:LINKED_NAMES]
-    # A point of the graph has no source that a filter could read; what is asked for is visible, as the graph said.
+    # A filter on sources is the graph's: it reads nothing of an entity's point, and these are visible, as it said.
     points = await vectors.fetch(
         reader.tenant,
         Collection.ENTITIES,
@@ -53,10 +54,14 @@ async def near_links(
             if point.vector is not None
         )
     )
+    ids: dict[tuple[str, str], EntityId] = {}
     links: dict[tuple[str, str], float] = {}
     for point, near in zip([point for point in points if point.vector is not None], found, strict=True):
         name = split_entity_id(point.id)[1]
         for id_, similarity in near.items():  # of a name's types the nearest counts
-            if are_near(name, other := split_entity_id(id_)[1]):
-                links.setdefault((name, other), similarity)
-    return [NearName(name, other, similarity) for (name, other), similarity in sorted(links.items())]
+            pair = name, split_entity_id(id_)[1]
+            if pair not in ids and are_near(*pair):
+                ids[pair], links[pair] = id_, similarity
+    # Points follow the graph: for a moment they may show what the graph hides already.
+    shown = {one.id for one in await graph.entities(reader.tenant, sorted(ids.values()), view=view)} if ids else set()
+    return [NearName(*pair, similarity) for pair, similarity in sorted(links.items()) if ids[pair] in shown]
