@@ -2,6 +2,7 @@
 
     python -m bench.routing [--misses]
     python -m bench.routing --set samples|musique-60|2wiki-51|2wiki-6119 [--extraction rules|recorded] [--home DIR]
+                            [--modes ...] [--rounds N]
 
 The first needs no store: the entries of the built-in skill graph are scored with the packaged embedder. The second
 ingests the set (into a home that is kept with --home, and then ingested only once), asks every question in every mode,
@@ -46,7 +47,7 @@ LIKENESS = (0.0, 0.5, 1.0, 1.4)  # what a cosine may be worth: the one number th
 PRESENT = 1.0
 ALL = tuple(way.mode for way in WAYS)
 TOP_K = 5
-ROUNDS = 3  # of timed answers; the first of them warms up
+ROUNDS = 3  # of timed answers unless asked otherwise; the first of them warms up
 
 Labelled = tuple[str, Mode]  # a question, and the mode that a person chose
 Measure = Callable[[RetrievalResult], float]
@@ -152,13 +153,21 @@ async def answers(platform: Platform, mode: Mode, asked: Sequence[str], top_k: i
     return [await one(question) for question in asked]
 
 
-async def compare(platform: Platform, title: str, asked: Sequence[tuple[str, Measure]], top_k: int) -> None:
+@dataclass(frozen=True)
+class Run:
+    """What is asked for: modes (none: all that are wired), and rounds of timed answers."""
+
+    modes: tuple[Mode, ...]
+    rounds: int
+
+
+async def compare(platform: Platform, run: Run, title: str, asked: Sequence[tuple[str, Measure]], top_k: int) -> None:
     """Every mode on the same questions; times in turns, so that what else the machine does meets all modes alike."""
-    modes = platform.retrieval.modes
+    modes = run.modes or platform.retrieval.modes
     texts = [question for question, _ in asked]
     found = {mode: await answers(platform, mode, texts, top_k) for mode in modes}
     times: dict[Mode, list[float]] = {mode: [] for mode in modes}
-    for turn in range(ROUNDS):
+    for turn in range(run.rounds):
         for place, question in enumerate(texts):
             first = place % len(modes)  # no mode always finds what the same other has left in caches
             for mode in (*modes[first:], *modes[:first]):
@@ -174,6 +183,8 @@ async def compare(platform: Platform, title: str, asked: Sequence[tuple[str, Mea
         rows.append([mode.value, *cells, percentile(spent, 0.5), percentile(spent, 0.95)])
     columns = ["mode", "Recall@5", "mean ms", "p50 ms", "p95 ms"]
     table(f"{title}: {len(asked)} questions, %, 95 % interval", columns, rows)
+    if Mode.AUTO not in modes:
+        return
     told: list[Any] = [(one.explanation or {})["auto"] for one in found[Mode.AUTO]]
     ways = Counter(" → ".join(step["mode"] for step in one["steps"]) for one in told)
     print("auto:", ", ".join(f"{way} {count}" for way, count in ways.most_common()))
@@ -188,7 +199,7 @@ def first_sources(result: RetrievalResult) -> tuple[str, ...]:
     return tuple(dict.fromkeys(passage.source.id for passage in result.passages if passage.source))
 
 
-async def samples(home: Path) -> None:
+async def samples(home: Path, run: Run) -> None:
     """The sample documents; found is a quote that stands in one of five passages."""
     async with open_platform(Settings(home=home)) as platform:
         await ingest(platform, documents())
@@ -197,10 +208,12 @@ async def samples(home: Path) -> None:
             return lambda result: shares(every[place], result.passages)[1]
 
         every = questions()
-        await compare(platform, "samples", [(one.text, measure_of(place)) for place, one in enumerate(every)], TOP_K)
+        await compare(
+            platform, run, "samples", [(one.text, measure_of(place)) for place, one in enumerate(every)], TOP_K
+        )
 
 
-async def public_set(name: str, extraction: str, data: Path, home: Path) -> None:
+async def public_set(name: str, extraction: str, data: Path, home: Path, run: Run) -> None:
     """A set of the data folder; found is a document among the first five, as its README defines it."""
     given = load(name, data)
     models = Models(None, RecordedExtractor(given)) if extraction == "recorded" else None
@@ -218,17 +231,17 @@ async def public_set(name: str, extraction: str, data: Path, home: Path) -> None
             on_progress=_quietly,
         )
         asked = [(one.text, measure_of(one.supporting)) for one in given.questions]
-        await compare(platform, f"{name}, {extraction}", asked, 4 * TOP_K)
+        await compare(platform, run, f"{name}, {extraction}", asked, 4 * TOP_K)
 
 
-async def main(name: str | None, extraction: str, data: Path, home: Path | None, *, misses: bool) -> int:
+async def main(name: str | None, extraction: str, data: Path, home: Path | None, run: Run, *, misses: bool) -> int:
     print(f"bench.routing: {machine()}")
     if name is None:
         await agreement(data, misses=misses)
         return 0
     folder = home or Path(tempfile.mkdtemp(prefix="bench-routing-"))
     try:
-        await (samples(folder) if name == "samples" else public_set(name, extraction, data, folder))
+        await (samples(folder, run) if name == "samples" else public_set(name, extraction, data, folder, run))
     finally:
         if home is None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -242,5 +255,10 @@ if __name__ == "__main__":
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the sets")
     parser.add_argument("--home", type=Path, help="a home to keep: a corpus that it holds is not ingested again")
     parser.add_argument("--misses", action="store_true", help="print the questions that are sent elsewhere")
+    parser.add_argument("--modes", default="", help="modes to compare, with commas; all unless given")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of timed answers, the first not counted")
     given = parser.parse_args()
-    raise SystemExit(asyncio.run(main(given.set, given.extraction, given.data, given.home, misses=given.misses)))
+    wanted = Run(tuple(map(Mode, filter(None, given.modes.split(",")))), given.rounds)
+    raise SystemExit(
+        asyncio.run(main(given.set, given.extraction, given.data, given.home, wanted, misses=given.misses))
+    )
