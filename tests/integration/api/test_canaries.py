@@ -36,6 +36,7 @@ HIDDEN_ID = "zqsourcex/zqpathx.md"
 HIDDEN = address(HIDDEN_ID, "zqkindx")
 GRAPH = {"skills": [{"id": "a", "description": "herons wait"}], "start": "a"}
 LATE = {503, 504}
+WORKS = {"/failures/retry", "/reindex", "/jobs/pause", "/jobs/resume"}  # their owner's would be carried out
 CLOCK = {"elapsed_ms", "accepted_at", "started_at", "freshness_met", "degraded"}
 
 OPEN: list[dict[str, Any]] = [
@@ -355,7 +356,7 @@ async def test_a_hidden_source_changes_no_answer_of_any_operation_or_mode_and_no
     # Mixed: the owner, whose answers are full of canaries, and another tenant's administrator ask at the same time.
     jobs = [(caller, call) for here, there, calls in readers for call in calls for caller in (here, there)]
     mixed = [(caller, call) for caller in (world.zed, others) for call in reads if "source_id}" not in call.operation]
-    order = [*jobs, *(one for one in mixed if not one[1].is_live and "retry" not in one[1].path)]
+    order = [*jobs, *(one for one in mixed if not one[1].is_live and one[1].path not in WORKS)]
     random.Random(7).shuffle(order)
     answers = dict(zip(map(repr, order), await asyncio.gather(*(made(*one) for one in order)), strict=True))
     for one in order:
