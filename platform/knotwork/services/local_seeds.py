@@ -17,6 +17,7 @@ from knotwork.services.local_walk import chunk_node, name_node
 # One set of constants for all data; see local_walk.py.
 DENSE_SEEDS = 100  # chunks near the question that the walk starts from; 20 cost two points of recall on musique-60
 NEAR_FACTS = 5  # relationships near the question by vector whose ends the walk starts from; 10 and more bring noise
+FAR_FACT = 0.7  # similarity up to which a fact that names nothing of the question says nothing of it either
 NAME_WEIGHT = 0.1  # of a name in the question as a start, beside the similarity of a fact: many names are mere context
 NEAR_ENTITIES = 5  # entities near the question by vector: a name that stands in it in another spelling
 NEAR_FLOOR = 0.5  # similarity below which an entity is not what the question means
@@ -35,12 +36,18 @@ class Seeds:
 
     @property
     def fact_ends(self) -> dict[str, float]:
-        """The names at the ends of the facts, each with the similarities of its facts added up."""
+        """The names at the ends of the facts, each with the similarities of its facts added up.
+
+        Where a corpus says nothing of the question, the nearest facts are of other things: one that names nothing of
+        the question must be very near to count.
+        """
         found: defaultdict[str, float] = defaultdict(float)
         for id_, similarity in self.facts.items():
             from_id, _, to_id = split_relationship_id(id_)
-            for name in sorted({split_entity_id(from_id)[1], split_entity_id(to_id)[1]}):
-                found[name] += max(similarity, 0.0)
+            ends = {split_entity_id(from_id)[1], split_entity_id(to_id)[1]}
+            weight = similarity if ends & self.names.keys() else (similarity - FAR_FACT) / (1 - FAR_FACT)
+            for name in sorted(ends):
+                found[name] += max(weight, 0.0)
         return dict(found)
 
     @property
