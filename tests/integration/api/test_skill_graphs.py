@@ -200,7 +200,10 @@ async def test_a_tenant_that_goes_takes_its_graphs(api: Api) -> None:
 async def test_the_command_line_keeps_lists_gives_back_and_removes(
     api: Api, running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lifecycle, "ensure_service", lambda home, output: running.service)
+    def running_service(*_: object) -> object:
+        return running.service
+
+    monkeypatch.setattr(lifecycle, "ensure_service", running_service)
 
     async def knotwork(*words: str) -> str:
         given = ["--home", str(running.settings.home), "--tenant", api.tenant, "skills", *words]
