@@ -18,7 +18,7 @@ READS = sorted(path.stem for path in (cypher_folder() / "read").glob("*.cypher")
 WRITES = sorted(path.stem for path in (cypher_folder() / "write").glob("*.cypher"))
 ALL = [f"read/{name}" for name in READS] + [f"write/{name}" for name in WRITES]
 # They are asked about everything, and say so: no parameters.
-WITHOUT_KEY = {"read/tenants", "read/quotas", "read/paused_tenants", "read/key_guard"}
+WITHOUT_KEY = {"read/tenants", "read/tenants_settings_due", "read/quotas", "read/paused_tenants", "read/key_guard"}
 SCANS = {
     "AllNodesScan",
     "NodeByLabelScan",
