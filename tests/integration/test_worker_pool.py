@@ -6,14 +6,14 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from knotwork.adapters.models.workers import WorkerPool
-from knotwork.errors import ModelFailed, SetupFailed
+from knotwork.errors import ModelFailed, NotFound, SetupFailed
 from support.worker_tasks import (
     crash,
     crash_unless_marked,
@@ -100,12 +100,14 @@ async def test_errors_of_the_platform_keep_their_type(pool: WorkerPool) -> None:
         await pool.run(fail_with_setup)
 
 
-@pytest.mark.parametrize("function", [fail_with_facts, fail_with_a_vendors_error])
-async def test_other_errors_become_model_failed_with_a_short_message(
-    pool: WorkerPool, function: Callable[[], None]
-) -> None:
-    with pytest.raises(ModelFailed, match=r"a worker failed with (NotFound|ZeroDivisionError)") as caught:
-        await pool.run(function)
+async def test_an_error_of_ours_keeps_its_facts(pool: WorkerPool) -> None:
+    with pytest.raises(NotFound, match=r"source named 'a\.md'"):
+        await pool.run(fail_with_facts)
+
+
+async def test_other_errors_become_model_failed_with_a_short_message(pool: WorkerPool) -> None:
+    with pytest.raises(ModelFailed, match=r"a worker failed with ZeroDivisionError") as caught:
+        await pool.run(fail_with_a_vendors_error)
     assert len(str(caught.value)) < 400
 
 

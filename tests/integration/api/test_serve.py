@@ -26,6 +26,7 @@ from knotwork.api.home_files import service_lock
 from knotwork.api.serve import serve
 from knotwork.bootstrap import Models
 from knotwork.config import Settings
+from knotwork.domain.retrieval import Mode
 from knotwork.errors import SetupFailed
 
 pytestmark = pytest.mark.neo4j
@@ -103,7 +104,7 @@ async def test_health_readiness_and_metrics_tell_what_they_see(api: Api, running
         assert name in metrics
     info = (await api("GET", "/info")).json()
     assert (info["embedder"], info["extractor"]) == (running.embedder.id, running.extractor.id)
-    assert info["modes"] == ["semantic", "keyword", "hybrid", "local"]
+    assert info["modes"] == [mode for mode in Mode if mode is not Mode.GLOBAL]
 
 
 async def test_an_address_or_a_method_that_is_none_is_a_problem(api: Api) -> None:
