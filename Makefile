@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11+ and nothing else.
 PYTHON ?= python3
 VENV := .venv
-JOBS ?= 2
+JOBS ?= 3
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
@@ -15,7 +15,7 @@ test: $(STAMP)
 
 checks: lint types
 
-# Whole files go to each of the JOBS processes, which have databases of their own.
+# Whole files go to each of the JOBS processes, which have databases of their own and mostly wait for them.
 tests: $(STAMP)
 	$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
 
