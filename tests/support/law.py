@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, TypeVar, cast
 
+from knotwork.adapters.memory.models import HashEmbedder
 from knotwork.adapters.models.pooled_chunker import cut
 from knotwork.adapters.neo4j.audit import Neo4jAudit
 from knotwork.domain.catalogue import TenantSettings
 from knotwork.domain.model import EVERYONE, Metadata, ParsedText, Source, SourceRef, Subject, TenantId
 from knotwork.ports.models import Extraction, ExtractionInput
 from knotwork.services.export import Exporter
+from knotwork.services.model_change import ModelChange
+from knotwork.services.model_in_use import EmbedderInUse
 from knotwork.services.tenants import Tenants
 from knotwork.services.verify import Verifier
-from support.stack import CHUNK_TOKENS, SentenceExtractor, Stack, Stores, Switchable, TextChunker, build_stack
+from support.stack import CHUNK_TOKENS, MODELS, SentenceExtractor, Stack, Stores, Switchable, TextChunker, build_stack
 
 Port = TypeVar("Port")
 Key = tuple[str, str, str]  # model, title, text: all that an extractor sees
@@ -181,6 +185,12 @@ class Service:
     settings: Tenants
     exporter: Exporter
     verifier: Verifier
+    embedders: Mapping[int, HashEmbedder]  # by version: the one that began, and those to change over to
+    change_to: Callable[[int], ModelChange]  # this version of the embedder
+
+    @property
+    def embedder_calls(self) -> int:
+        return sum(embedder.calls for embedder in self.embedders.values())
 
     async def start(self) -> None:
         """Take up what an earlier start left, as the platform does."""
@@ -208,8 +218,12 @@ def build_service(
     concurrency: int = 1,
 ) -> Service:
     """The services over these stores; `wrap` is put around every port that they write through."""
-    stack = build_stack(stores, tenants[0], None, wrap=wrap, extractors=extractors, concurrency=concurrency)
-    catalogue, graph, vectors, embedder = stack.catalogue, stack.graph, stack.vectors, stack.embedder
+    embedders = {version: HashEmbedder(version=version) for version in MODELS}
+    embedder = EmbedderInUse(embedders[stores.model])
+    stack = build_stack(
+        stores, tenants[0], None, wrap=wrap, extractors=extractors, concurrency=concurrency, in_use=embedder
+    )
+    catalogue, graph, vectors = stack.catalogue, stack.graph, stack.vectors
     exporter = Exporter(
         catalogue=catalogue,
         graph=graph,
@@ -228,4 +242,23 @@ def build_service(
         hold=stack.intake.hold,
     )
     settings = Tenants(catalogue=wrap(catalogue), vectors=vectors, intake=stack.intake)
-    return Service(tenants, stack, extractors, settings, exporter, verifier)
+
+    @asynccontextmanager
+    async def hold() -> AsyncGenerator[None]:
+        """Of these tenants alone: what other tests left to a shared Neo4j need not end."""
+        async with AsyncExitStack() as held:
+            for tenant in tenants:
+                await held.enter_async_context(stack.intake.hold(tenant))
+            yield
+
+    def change_to(version: int) -> ModelChange:
+        return ModelChange(
+            catalogue=wrap(catalogue),
+            vectors=wrap(vectors),
+            in_use=embedder,
+            following=embedders[version],
+            hold_all=hold,
+            alone=nullcontext,
+        )
+
+    return Service(tenants, stack, extractors, settings, exporter, verifier, embedders, change_to)

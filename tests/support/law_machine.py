@@ -42,7 +42,7 @@ from support.law import (
     build_service,
 )
 from support.law_process import Errand, Processes
-from support.stack import Stores, open_stores
+from support.stack import MODELS, Stores, open_stores
 
 T = TypeVar("T")
 When = Literal["before", "during", "after"]
@@ -243,6 +243,17 @@ class Law(RuleBasedStateMachine):
                 for name in holding.documents
             }
 
+    async def _unless_dead(self, work: asyncio.Future[Any]) -> None:
+        """Wait for the work, or until the service is dead; then it is cancelled."""
+        died = asyncio.create_task(self.mortal.dead.wait())
+        async with asyncio.timeout(SETTLE_S):
+            await asyncio.wait({work, died}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (work, died):
+            task.cancel()
+        await asyncio.wait({work, died})
+        if not self.mortal.dead.is_set():
+            await work
+
     def _narrow(self) -> None:
         for who, holding in enumerate(self.holdings):
             self.kept[who] = {name: keys & holding.keys(name) for name, keys in self.kept[who].items()}
@@ -288,10 +299,10 @@ class Law(RuleBasedStateMachine):
             if name is None:
                 return
             await self.settled()
-            embedded = self.service.stack.embedder.calls
+            embedded = self.service.embedder_calls
             await Put(name, self.holdings[who].documents[name]).ask(self, who)
             await self.settled()
-            assert self.service.stack.embedder.calls == embedded
+            assert self.service.embedder_calls == embedded
 
         self.do(work())
 
@@ -354,16 +365,34 @@ class Law(RuleBasedStateMachine):
             mortal = self.mortal
             await self.ask(requests)
             mortal.arm(calls, when)
-            settled = asyncio.create_task(self.service.settle())
-            died = asyncio.create_task(mortal.dead.wait())
-            async with asyncio.timeout(SETTLE_S):
-                await asyncio.wait({settled, died}, return_when=asyncio.FIRST_COMPLETED)
+            await self._unless_dead(asyncio.ensure_future(self.service.settle()))
             self.world.done["stopped dead"] += mortal.dead.is_set()
-            for task in (settled, died):
-                task.cancel()
-            await asyncio.wait({settled, died})
             await self.service.stack.intake.stop()
             self.service = await self._start()
+
+        self.do(work())
+
+    @rule(requests=SEVERAL, model=st.sampled_from(MODELS), calls=st.integers(1, 60), is_mortal=st.booleans())
+    def embed_anew(self, requests: Sequence[tuple[int, Any]], model: int, calls: int, *, is_mortal: bool) -> None:
+        """The embedding model changes while requests are carried out; the service may end on the way."""
+
+        async def work() -> None:
+            mortal = self.mortal
+            await self.ask(requests)
+            if is_mortal:
+                mortal.arm(calls, "after")
+            changed = asyncio.create_task(self.service.change_to(model).run())
+            await self._unless_dead(asyncio.gather(changed, self.service.settle()))
+            mortal.arm(0, "after")  # or it would die at a later step
+            if mortal.dead.is_set():
+                self.world.done["models half changed"] += 1
+                await self.service.stack.intake.stop()
+                await self.opened.aclose()
+                await self.open()  # with the model whose vectors are stored
+                if self.stores.model == model:  # the switch is made: the rest follows, as when the platform starts
+                    await self.service.change_to(model).run()
+            else:
+                self.world.done["models changed"] += 1
 
         self.do(work())
 
@@ -430,6 +459,7 @@ class Law(RuleBasedStateMachine):
                 self._errand([f"{tenant}-fresh" for tenant in self.tenants], out_file, self.folder / "afresh"),
                 holdings=[asdict(holding) for holding in self.holdings],
                 seed=self.number,
+                model=MODELS[self.number % len(MODELS)],
                 concurrency=1 + self.number % 3,
             )
         )

@@ -54,6 +54,7 @@ class Errand:
     requests: Sequence[tuple[str, Mapping[str, Any] | None]] = ()
     begin_at: float = 0.0
     seed: int = 0
+    model: int = 1  # version of the embedder, where a store is new
     concurrency: int = 1
 
 
@@ -113,7 +114,7 @@ async def carry_out(errand: Errand) -> int:
 
         extractors = PerTenant((lambda _: None) if errand.holdings else note)
         extractors.failing |= set(errand.failing)
-        async with open_stores(address, Path(errand.folder)) as stores:
+        async with open_stores(address, Path(errand.folder), model=errand.model) as stores:
             service = build_service(stores, tenants, extractors, wrap=dying.port, concurrency=errand.concurrency)
             holdings = [_holding(values) for values in errand.holdings]
             for tenant, holding in zip(tenants, holdings, strict=bool(holdings)):

@@ -45,6 +45,7 @@ from knotwork.services.vector_sync import VectorSync
 
 Port = TypeVar("Port")
 CHUNK_TOKENS = 32
+MODELS = (1, 2)  # versions of HashEmbedder that stores may hold vectors of
 _names = itertools.count(1)
 
 
@@ -164,23 +165,30 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """The real stores of one test session; tests part their data by tenant."""
+    """The real stores of one test session; tests part their data by tenant.
+
+    `model` is the version of `HashEmbedder` whose vectors they hold.
+    """
 
     session: Neo4jSession
     vectors: EdgeVectorStore
+    model: int = 1
 
 
 @asynccontextmanager
-async def open_stores(address: Neo4jAddress, folder: Path) -> AsyncGenerator[Stores]:
-    """The shared Neo4j with its schema, and a vector store for `HashEmbedder()`."""
+async def open_stores(address: Neo4jAddress, folder: Path, *, model: int = 1) -> AsyncGenerator[Stores]:
+    """The shared Neo4j with its schema, and a vector store: a new one is for `HashEmbedder(version=model)`."""
     driver = open_driver(address.bolt_uri, address.user, address.password)
     session = Neo4jSession(driver)
     await session.apply_schema()
     vectors = EdgeVectorStore(folder / "qdrant")
     await vectors.open()
-    await vectors.prepare(model=HashEmbedder().id, dimension=HashEmbedder().dimension)
+    for known in MODELS:
+        if await vectors.holds(model=HashEmbedder(version=known).id, dimension=HashEmbedder().dimension):
+            model = known
+    await vectors.prepare(model=HashEmbedder(version=model).id, dimension=HashEmbedder().dimension)
     try:
-        yield Stores(session, vectors)
+        yield Stores(session, vectors, model)
     finally:
         await vectors.close()
         await driver.close()

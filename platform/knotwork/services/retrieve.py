@@ -28,7 +28,6 @@ WEIGHTED = (Mode.HYBRID, Mode.AUTO)  # auto may come to hybrid
 
 NEEDS: Mapping[Mode, str] = {
     Mode.GLOBAL: "it needs community summaries, which are not part of this version",
-    Mode.PATHS: "paths between entities are not part of this version",
 }
 
 
