@@ -1,7 +1,8 @@
 """Mode local: from what a question names, through the graph, to the passages that bear on it, with no model call.
 
-The question's names, the facts and the chunks nearest to it by vector start a personalised PageRank over names and
-chunks, which is read from the graph only as far as it matters; passages are ranked by it.
+The question's names, the facts nearest to it, and the chunks nearest to it and most like it in words start a
+personalised PageRank over names and chunks, which is read from the graph only as far as it matters; passages are ranked
+by it.
 
 Source: Gutiérrez et al., "From RAG to Memory: Non-Parametric Continual Learning for LLMs" (HippoRAG 2), ICML 2025.
 """
@@ -23,7 +24,7 @@ from knotwork.ports.vector_store import Collection, VectorStore, View
 from knotwork.services.access import answer_soon
 from knotwork.services.local_explanation import Explanation
 from knotwork.services.local_links import near_links
-from knotwork.services.local_seeds import DENSE_SEEDS, Seeds, near_entities, near_facts
+from knotwork.services.local_seeds import DENSE_SEEDS, KEYWORD_SEEDS, Seeds, near_entities, near_facts
 from knotwork.services.local_walk import Walk, chunk_of
 from knotwork.services.passages import passages_for, view_of
 
@@ -58,15 +59,16 @@ class LocalRetriever:
         query, view = checked_query(query), view_of(reader, options)
         embeddings = await self._embedder.embed([query], purpose="query")
         vector, wanted = embeddings.vectors[0], max(DENSE_SEEDS, options.top_k)
-        dense, entities, facts = await asyncio.gather(
+        dense, keyword, entities, facts = await asyncio.gather(
             self._vectors.search_dense(reader.tenant, Collection.CHUNKS, vector, view=view, limit=wanted),
+            self._vectors.search_keyword(reader.tenant, query, view=view, limit=KEYWORD_SEEDS),
             near_entities(self._graph, self._vectors, reader, view, vector),
             near_facts(self._graph, self._vectors, reader, view, vector),
         )
         spans = names_in(query)
-        walk, seeds = Walk(self._graph, reader, view), Seeds({}, entities, facts, dense)
+        walk, seeds = Walk(self._graph, reader, view), Seeds({}, entities, facts, dense, keyword)
         looked_for = {*(span.name for span in spans), *seeds.near_names, *seeds.fact_ends}
-        chunks = [ChunkId(hit.id) for hit in dense[:DENSE_SEEDS]]
+        chunks = [ChunkId(hit.id) for hit in (*dense[:DENSE_SEEDS], *keyword)]
         await answer_soon(walk.read(looked_for, chunks), within_s=GRAPH_S)
         standing = longest_first(spans, walk.names.keys())
         seeds = replace(seeds, names={span.name: walk.names[span.name] for span in standing})

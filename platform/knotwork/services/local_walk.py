@@ -22,10 +22,10 @@ ABOUT_WEIGHT = 10.0  # more, from a name to a chunk under a title or heading tha
 LINK_WEIGHT = 1.0  # of an edge between two names spelt nearly alike, for a similarity of 1: as much as a mention
 FACT_WEIGHT = 0.3  # of an edge between two names, for each chunk that asserts a fact; 0.1 to 1: each also joins them
 THRESHOLD = 1e-3  # residual that is still handed on
-READS = 4  # of the graph, at most; with one alone seven points of recall were lost on musique-60
-READ_NODES = 300  # opened at a read, those with most residual first
+READS = 3  # of the graph, at most; 2 to 4 are alike
+READ_NODES = 100  # opened at a read, those with most residual first; 300 found no more
 HUB_MENTIONS = 100  # visible mentions beyond which a name says too little to be walked through; 20 to all are alike
-CHEAP_MENTIONS = 20  # of a name that is opened for the least residual; one with k times as many waits for k times that
+CHEAP_MENTIONS = 5  # of a name that is opened for the least residual; one with k times as many waits for k times that
 
 _NAME, _CHUNK = "n", "c"  # first letters of node keys, so that a name and a chunk id are never one node
 
