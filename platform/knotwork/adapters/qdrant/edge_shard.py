@@ -42,7 +42,6 @@ class OwnedShard:
         self._shard: EdgeShard | None = None
         self._unflushed = False
         self._writing = asyncio.Lock()  # held by a write, or by a rewrite from its first page to its last
-        self.points = 0  # of all tenants, after the last write
         self.indexed: set[str] = set()  # fields with an index, as JSON paths without quotes
 
     async def open(self, load: Callable[[], EdgeShard]) -> None:
@@ -133,9 +132,7 @@ class OwnedShard:
         return self._shard
 
     def _look(self, shard: EdgeShard) -> None:
-        info = shard.info()
-        self.points = info.points_count
-        self.indexed = {path.replace('"', "") for path in info.payload_schema}
+        self.indexed = {path.replace('"', "") for path in shard.info().payload_schema}
 
     async def _call(self, operation: str, work: Callable[[], T]) -> T:
         with edge_errors(operation):
