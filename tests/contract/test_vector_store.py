@@ -239,6 +239,21 @@ class VectorStoreContract:  # a subclass adds the `store` fixture, prepared with
         assert [hit.id for hit in dense] == [hit.id for hit in keyword] == expected
         assert dense[1].payload == rows[0].payload
 
+    @pytest.mark.parametrize("limit", [1, 4, 400])
+    async def test_without_payloads_the_same_is_found(self, store: VectorStore, limit: int) -> None:
+        rows = [point(f"c{i:03}", Y, "tied words") for i in range(300)] + [point("best", X, "tied words words")]
+        await store.upsert(ACME, CHUNKS, rows)
+        vector = [0.8, 0.6, 0, 0]
+        whole = [
+            await store.search_dense(ACME, CHUNKS, vector, view=ALL, limit=limit),
+            await store.search_keyword(ACME, "words", view=ALL, limit=limit),
+        ]
+        bare = [
+            await store.search_dense(ACME, CHUNKS, vector, view=ALL, limit=limit, with_payload=False),
+            await store.search_keyword(ACME, "words", view=ALL, limit=limit, with_payload=False),
+        ]
+        assert [[replace(hit, payload={}) for hit in hits] for hits in whole] == bare
+
     async def test_a_dense_score_is_the_cosine_and_min_score_is_kept(self, store: VectorStore) -> None:
         rows = [point("same", [2.0, 0, 0, 0]), point("half", [0.6, 0.8, 0, 0]), point("opposite", [-3.0, 0, 0, 0])]
         await store.upsert(ACME, CHUNKS, rows)

@@ -150,10 +150,12 @@ class VectorStore(Protocol):
         view: View,
         limit: int,
         min_score: float | None = None,
+        with_payload: bool = True,
     ) -> list[Hit]:
         """The `limit` most similar visible points with score ≥ min_score, best first, ties by id.
 
-        Exact up to 100,000 visible points; ties at the cut are fetched and broken by id.
+        Exact up to 100,000 visible points; ties at the cut are fetched and broken by id. Without `with_payload`, whose
+        hits are read again or need no text pays less for a hundred of them.
         """
         ...
 
@@ -166,6 +168,7 @@ class VectorStore(Protocol):
         limit: int,
         min_score: float | None = None,
         by_outline: bool = False,
+        with_payload: bool = True,
     ) -> list[Hit]:
         """BM25 over chunks, best first, ties by id; statistics are of the visible points alone. Only hits > 0.
 

@@ -60,8 +60,10 @@ class LocalRetriever:
         embeddings = await self._embedder.embed([query], purpose="query")
         vector, wanted = embeddings.vectors[0], max(DENSE_SEEDS, options.top_k)
         dense, keyword, entities, facts = await asyncio.gather(
-            self._vectors.search_dense(reader.tenant, Collection.CHUNKS, vector, view=view, limit=wanted),
-            self._vectors.search_keyword(reader.tenant, query, view=view, limit=KEYWORD_SEEDS),
+            self._vectors.search_dense(
+                reader.tenant, Collection.CHUNKS, vector, view=view, limit=wanted, with_payload=False
+            ),
+            self._vectors.search_keyword(reader.tenant, query, view=view, limit=KEYWORD_SEEDS, with_payload=False),
             near_entities(self._graph, self._vectors, reader, view, vector),
             near_facts(self._graph, self._vectors, reader, view, vector),
         )

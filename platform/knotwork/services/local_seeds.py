@@ -155,7 +155,13 @@ async def _nearest(
     limit = wanted
     while True:
         hits = await vectors.search_dense(
-            reader.tenant, collection, vector, view=View(view.subjects), limit=limit, min_score=floor
+            reader.tenant,
+            collection,
+            vector,
+            view=View(view.subjects),
+            limit=limit,
+            min_score=floor,
+            with_payload=False,
         )
         if not view.filter:
             return hits

@@ -88,8 +88,10 @@ class HybridRetriever:
         view, limit = view_of(reader, options), max(FUSED, options.top_k)
         embeddings = await self._embedder.embed([query], purpose="query")
         dense, keyword = await asyncio.gather(
-            self._vectors.search_dense(reader.tenant, Collection.CHUNKS, embeddings.vectors[0], view=view, limit=limit),
-            self._vectors.search_keyword(reader.tenant, query, view=view, limit=limit),
+            self._vectors.search_dense(
+                reader.tenant, Collection.CHUNKS, embeddings.vectors[0], view=view, limit=limit, with_payload=False
+            ),
+            self._vectors.search_keyword(reader.tenant, query, view=view, limit=limit, with_payload=False),
         )
         weights = options.weights or FusionWeights()
         ranked = fuse_rankings(

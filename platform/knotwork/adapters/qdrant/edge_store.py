@@ -210,6 +210,7 @@ class EdgeVectorStore:
         view: View,
         limit: int,
         min_score: float | None = None,
+        with_payload: bool = True,
     ) -> list[Hit]:
         query = edge.Query.Nearest(
             as_vector(vector, collection=collection.value, dimension=self._dimension), using=DENSE
@@ -217,7 +218,7 @@ class EdgeVectorStore:
         visible = await self._filter(tenant, collection, view)
         search = self._search(collection, query, visible, edge.SearchParams(exact=True), min_score)
         complete = self._complete(tenant, collection, view)
-        return await best(search, complete, limit=limit, min_score=min_score, bound=1.0)
+        return await best(search, complete, limit=limit, min_score=min_score, with_payload=with_payload, bound=1.0)
 
     async def search_keyword(
         self,
@@ -228,6 +229,7 @@ class EdgeVectorStore:
         limit: int,
         min_score: float | None = None,
         by_outline: bool = False,
+        with_payload: bool = True,
     ) -> list[Hit]:
         terms = outline_query_terms(query) if by_outline else query_terms(query)
         if not terms:
@@ -237,7 +239,7 @@ class EdgeVectorStore:
         params = edge.SearchParams(idf=edge.IdfParams(corpus=visible))  # statistics of what this caller may see
         search = self._search(Collection.CHUNKS, nearest, visible, params, min_score)
         complete = self._complete(tenant, Collection.CHUNKS, view)
-        return await best(search, complete, limit=limit, min_score=min_score)
+        return await best(search, complete, limit=limit, min_score=min_score, with_payload=with_payload)
 
     async def drop_tenant(self, tenant: TenantId) -> None:
         operation = edge.UpdateOperation.delete_points_by_filter(edge_filter(conditions(tenant, View())))

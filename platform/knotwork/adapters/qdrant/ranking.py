@@ -33,7 +33,13 @@ def threshold(min_score: float | None) -> float | None:
 
 
 async def best(
-    search: Search, complete: Complete, *, limit: int, min_score: float | None, bound: float = inf
+    search: Search,
+    complete: Complete,
+    *,
+    limit: int,
+    min_score: float | None,
+    with_payload: bool,
+    bound: float = inf,
 ) -> list[Hit]:
     """The `limit` best hits with score ≥ min_score, by (-score, id); a score that rounding took past ±bound is bound.
 
@@ -47,13 +53,15 @@ async def best(
         return [_hit(point, bound) for point in await search(wanted, whole)]
 
     wanted = limit + 1
-    hits = await hits_of(wanted, True)
+    hits = await hits_of(wanted, with_payload)
     if not _ends_in_tie(hits, limit, wanted):
         return _cut(hits, limit, min_score)
     while _ends_in_tie(hits, limit, wanted):
         wanted = max(_FIRST_WIDENING, wanted * _WIDEN_BY)
         hits = await hits_of(wanted, False)
     hits = _cut(hits, limit, min_score)
+    if not with_payload:
+        return hits
     payloads = await complete([hit.id for hit in hits])
     return [Hit(hit.id, hit.score, payloads[hit.id]) for hit in hits if hit.id in payloads]
 

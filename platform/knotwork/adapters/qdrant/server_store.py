@@ -218,6 +218,7 @@ class ServerVectorStore:
         view: View,
         limit: int,
         min_score: float | None = None,
+        with_payload: bool = True,
     ) -> list[Hit]:
         query = as_vector(vector, collection=collection.value, dimension=self._dimension)
         visible = await self._filter(tenant, collection, view)
@@ -225,7 +226,7 @@ class ServerVectorStore:
         params = models.SearchParams(exact=True) if exact else models.SearchParams(hnsw_ef=HNSW_EF)
         search = self._search(collection, query, DENSE, visible, params, min_score)
         complete = self._complete(tenant, collection, view)
-        return await best(search, complete, limit=limit, min_score=min_score, bound=1.0)
+        return await best(search, complete, limit=limit, min_score=min_score, with_payload=with_payload, bound=1.0)
 
     async def search_keyword(
         self,
@@ -236,6 +237,7 @@ class ServerVectorStore:
         limit: int,
         min_score: float | None = None,
         by_outline: bool = False,
+        with_payload: bool = True,
     ) -> list[Hit]:
         terms = outline_query_terms(query) if by_outline else query_terms(query)
         if not terms:
@@ -245,7 +247,7 @@ class ServerVectorStore:
         params = models.SearchParams(idf=models.IdfCorpusParams(corpus=visible))
         search = self._search(Collection.CHUNKS, sparse_vector(terms), BM25, visible, params, min_score)
         complete = self._complete(tenant, Collection.CHUNKS, view)
-        return await best(search, complete, limit=limit, min_score=min_score)
+        return await best(search, complete, limit=limit, min_score=min_score, with_payload=with_payload)
 
     async def drop_tenant(self, tenant: TenantId) -> None:
         selector = models.FilterSelector(filter=server_filter(conditions(tenant, View())))
