@@ -174,13 +174,18 @@ class Scale:
             await self.put(number)
         return found
 
-    async def latencies(self, names: int) -> dict[Mode, tuple[float, float]]:
-        """Median and 95th percentile of questions in each mode, in ms, when all have been asked once before."""
+    async def latencies(self, documents: int) -> dict[Mode, tuple[float, float]]:
+        """Median and 95th percentile of questions in each mode, in ms, when all have been asked once before.
+
+        Each question is about a name of one of these documents and one of another, both of the long tail.
+        """
         dice = random.Random(7)
-        asked = [
-            f"What do Thing{int(names * dice.random() ** 3)} and Thing{dice.randrange(names)} have in common?"
-            for _ in range(QUESTIONS)
-        ]
+
+        def name() -> str:
+            paragraph = self._corpus.paragraph(f"{dice.randrange(documents)}/0")
+            return dice.choice([name for name in NAME.findall(paragraph) if name.startswith("Thing")])
+
+        asked = [f"What do {name()} and {name()} have in common?" for _ in range(QUESTIONS)]
         found: dict[Mode, tuple[float, float]] = {}
         for mode in (Mode.SEMANTIC, Mode.KEYWORD, Mode.HYBRID, Mode.LOCAL):
             times: list[float] = []
@@ -260,12 +265,12 @@ async def main(chunks: int, home: Path) -> int:
             print(f"{10 * (tenth + 1)} %: {chunks / TENTHS / times[-1]:,.0f} chunks/s", flush=True)
 
         await ingest(0)
-        small_asked = await scale.latencies(chunks // 2)
+        small_asked = await scale.latencies(documents // TENTHS)
         drawn = random.Random(3).sample(range(REPEATS, documents // TENTHS), REPEATS)
         small = await scale.costs(drawn, range(REPEATS))
         for tenth in range(1, TENTHS):
             await ingest(tenth)
-        large_asked = await scale.latencies(chunks // 2)
+        large_asked = await scale.latencies(documents // TENTHS)
         large = await scale.costs(drawn, range(REPEATS))
         stored = await platform.catalogue.counts(TENANT)
         table("stored", ["", "count"], [[name, count] for name, count in stored.items()])
