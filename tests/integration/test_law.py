@@ -32,3 +32,6 @@ def test_whatever_happened_a_fresh_index_of_what_is_present_is_the_same(world: W
     assert world.done["killed"] >= 1
     assert world.done["stopped dead"] >= 1
     assert world.done["models changed"] >= 1
+    assert world.done["models half changed"] >= 1
+    assert world.done["failing texts"] >= 1
+    assert world.done["extractions"] >= 10 * HISTORIES

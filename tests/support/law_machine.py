@@ -85,11 +85,11 @@ PLACE = st.integers(0, 7)
 PARAGRAPH = st.integers(0, len(PARAGRAPHS) - 1)
 DOCUMENTS = st.builds(
     Document,
-    st.one_of(st.lists(PARAGRAPH, min_size=1, max_size=5), st.lists(PARAGRAPH, max_size=2)).map(tuple),
+    st.one_of(st.lists(PARAGRAPH, min_size=3, max_size=6), st.lists(PARAGRAPH, max_size=2)).map(tuple),
     st.sampled_from(TITLES),
     st.sampled_from(SUBJECTS),
     st.sampled_from(METADATA),
-    st.sampled_from((None, None, None, True, False)),
+    st.sampled_from((None, None, None, None, None, True, False)),
 )
 SOURCE_CHANGES = st.one_of(
     st.builds(SourceChange, auth_subjects=st.sampled_from(SUBJECTS)),
@@ -253,6 +253,8 @@ class Law(RuleBasedStateMachine):
         await asyncio.wait({work, died})
         if not self.mortal.dead.is_set():
             await work
+        elif not work.cancelled():
+            work.exception()  # looked at, or it would be logged
 
     def _narrow(self) -> None:
         for who, holding in enumerate(self.holdings):
@@ -260,12 +262,16 @@ class Law(RuleBasedStateMachine):
 
     # Steps
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(first=st.lists(DOCUMENTS, min_size=2, max_size=4))
+    def begin(self, first: list[Document]) -> None:
+        """Both tenants begin with the same documents, so that there is something to change."""
+
         async def work() -> None:
             await self.open()
             for tenant, holding in zip(self.tenants, self.holdings, strict=True):
                 await self.service.settings.put(tenant, holding.settings)
+            for who in (0, 1):
+                await self.ask([(who, Put(name, document)) for name, document in zip(NAMES, first, strict=False)])
 
         self.do(work())
 
@@ -323,7 +329,7 @@ class Law(RuleBasedStateMachine):
 
         self.do(work())
 
-    @rule(who=WHO, graph=st.sampled_from((True, True, True, False, None)), model=st.sampled_from((1, 2)))
+    @rule(who=WHO, graph=st.sampled_from((True, True, True, True, True, False, None)), model=st.sampled_from((1, 2)))
     def switch(self, who: int, graph: bool | None, model: int) -> None:
         """The tenant's switch, or its extractor."""
 
