@@ -187,7 +187,7 @@ async def open_platform(
         present, following = await _embedders(settings, models, pool, vectors, stack)
         embedder = EmbedderInUse(present)
         await vectors.prepare(model=embedder.id, dimension=embedder.dimension)
-        if following is None:
+        if following is None or following is present:  # what was begun for another model is not gone on with
             await vectors.drop_successor()
         session, browser, compactable, keeper = await _neo4j(settings, stack, on_progress)
         await session.apply_schema()
@@ -343,7 +343,11 @@ async def open_platform(
                 intake=intake,
                 verifier=verifier,
             ),
-            compaction=Compaction(intake=intake, stores=[*_compactable(vectors), *compactable], hold=meter.hold),
+            compaction=Compaction(
+                intake=intake,
+                stores=[*_compactable(vectors), *compactable],
+                holds=[meter.hold, *([change.hold] if change else [])],
+            ),
             maintenance=maintenance,
             browser=browser,
             extractor=extractor,

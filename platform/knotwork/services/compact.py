@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from knotwork.ports.compaction import Compactable, Compacted
 from knotwork.services.export import Tell, tell_nobody
@@ -18,13 +18,13 @@ class Compaction:
         *,
         intake: Intake,
         stores: Sequence[Compactable],
-        hold: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+        holds: Sequence[Callable[[], AbstractAsyncContextManager[None]]] = (),
     ) -> None:
         """`stores` are those that this process owns; servers of your own are not among them.
 
-        `hold` keeps back what writes to them besides the intake.
+        Each of `holds` keeps back something that writes to them besides the intake.
         """
-        self._intake, self._stores, self._hold = intake, stores, hold
+        self._intake, self._stores, self._holds = intake, stores, holds
 
     async def compact(self, tell: Tell = tell_nobody) -> list[Compacted]:
         """Rewrite every store; requests that come meanwhile wait to be accepted, queries are answered.
@@ -34,7 +34,9 @@ class Compaction:
         Raises:
             StoreUnavailable, SetupFailed: a store cannot be rewritten; it is as it was, those before it are compacted.
         """
-        async with self._intake.hold_all(), self._hold():
+        async with self._intake.hold_all(), AsyncExitStack() as held:
+            for hold in self._holds:
+                await held.enter_async_context(hold())
             done: list[Compacted] = []
             for store in self._stores:
                 tell("writing what is stored into fresh files", len(done), len(self._stores))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
@@ -69,6 +69,8 @@ class ModelChange:
         self._in_use, self._next = in_use, following
         self._hold_all, self._alone = hold_all, alone
         self.progress: ChangeProgress | None = None  # None: not under way
+        self._successor: VectorStore | None = None  # None: there is none as yet, or it has taken its place
+        self._filling = asyncio.Lock()  # held from reading what a page is to be until it is written
 
     async def run(self) -> None:
         """Carry the change to its end, however often a store or the model does not answer."""
@@ -84,8 +86,26 @@ class ModelChange:
                 self.progress = None
                 return
 
+    @asynccontextmanager
+    async def hold(self) -> AsyncGenerator[None]:
+        """Fill nothing inside the block; what is filled then says no more than the present points do.
+
+        For whoever rids files of what was deleted: no run may be under way. Points that changed are filled anew later.
+
+        Raises:
+            StoreUnavailable: the catalogue is away.
+        """
+        async with self._filling:
+            if self._successor is not None:
+                for tenant in await self._catalogue.tenants():
+                    for collection in FILLED:
+                        await self._remove(self._successor, tenant, collection, also_stale=True)
+            yield
+
     async def _change(self) -> None:
-        successor = await self._vectors.successor(model=self._next.id, dimension=self._next.dimension)
+        async with self._filling:
+            successor = await self._vectors.successor(model=self._next.id, dimension=self._next.dimension)
+            self._successor = successor
         log.info("model_change_begun", model=self._in_use.id, next=self._next.id)
         for _ in range(ROUNDS):  # while requests go on: each round finds what the one before could not know of
             if not await self._fill(successor):
@@ -98,6 +118,7 @@ class ModelChange:
                         await successor.flush()
                         async with self._in_use.change(self._next):
                             await self._vectors.promote()
+                            self._successor = None
             except MaintenanceUnderWay:
                 await asyncio.sleep(1.0)
             else:
@@ -113,24 +134,25 @@ class ModelChange:
         for tenant in tenants:
             for collection in FILLED:
                 changed += await self._fill_collection(successor, tenant, collection)
-                changed += await self._remove_extra(successor, tenant, collection)
+                changed += await self._remove(successor, tenant, collection)
         return changed
 
     async def _fill_collection(self, successor: VectorStore, tenant: TenantId, collection: Collection) -> int:
         changed, after = 0, None
         while True:
-            page, after = await self._vectors.scroll(tenant, collection, view=View(), after=after, limit=PAGE)
-            wanted = [self._wanted(collection, point) for point in page]
-            there = {
-                point.id: point
-                for point in await successor.fetch(
-                    tenant, collection, [point.id for point in page], view=View(), with_vectors=True
-                )
-            }
-            due = [one for one in wanted if not _is_there(one, there.get(one.point.id))]
-            if due:
-                await successor.upsert(tenant, collection, await self._with_vectors(due, there))
-                changed += len(due)
+            async with self._filling:
+                page, after = await self._vectors.scroll(tenant, collection, view=View(), after=after, limit=PAGE)
+                wanted = [self._wanted(collection, point) for point in page]
+                there = {
+                    point.id: point
+                    for point in await successor.fetch(
+                        tenant, collection, [point.id for point in page], view=View(), with_vectors=True
+                    )
+                }
+                due = [one for one in wanted if not _is_there(one, there.get(one.point.id))]
+                if due:
+                    await successor.upsert(tenant, collection, await self._with_vectors(due, there))
+                    changed += len(due)
             if self.progress:
                 self.progress = replace(self.progress, done=self.progress.done + len(page))
             if after is None:
@@ -145,13 +167,21 @@ class ModelChange:
             points[at] = replace(due[at].point, vector=vector)
         return [point for point in points if point is not None]
 
-    async def _remove_extra(self, successor: VectorStore, tenant: TenantId, collection: Collection) -> int:
+    async def _remove(
+        self, successor: VectorStore, tenant: TenantId, collection: Collection, *, also_stale: bool = False
+    ) -> int:
+        """Remove the points that the present store does not have (any more), or has with another payload; how many."""
         removed, after = 0, None
         while True:
             page, after = await successor.scroll(tenant, collection, view=View(), after=after, limit=PAGE)
             ids = [point.id for point in page]
-            present = {point.id for point in await self._vectors.fetch(tenant, collection, ids, view=View())}
-            if extra := [id_ for id_ in ids if id_ not in present]:
+            present = {point.id: point for point in await self._vectors.fetch(tenant, collection, ids, view=View())}
+            if extra := [
+                point.id
+                for point in page
+                if point.id not in present
+                or (also_stale and not _is_there(self._wanted(collection, present[point.id]), point))
+            ]:
                 await successor.delete(tenant, collection, extra)
                 removed += len(extra)
             if after is None:

@@ -249,18 +249,16 @@ class EdgeVectorStore:
             await self._successor.drop_tenant(tenant)
 
     async def compact(self) -> Compacted:
-        """See `Compactable`: one collection after the other; queries go on, writes to that collection wait."""
+        """See `Compactable`: one collection after the other; queries go on, writes to that collection wait.
+
+        A successor's too. One that is on disk and was not opened has missed what was deleted since: it goes.
+        """
         before = await asyncio.to_thread(self._folder.size_bytes)
-        for collection, shard in self._shards.items():
-            live = self._folder.pointers()[collection]
-            folder = other_folder(live.folder)
-            await shard.rewrite(
-                lambda folder=folder, collection=collection: self._create(collection, folder),
-                lambda folder=folder, collection=collection, live=live: self._folder.point(
-                    {collection: replace(live, folder=folder)}
-                ),
-            )
-            await asyncio.to_thread(shutil.rmtree, self._folder.shard_path(live.folder))
+        await self._rewrite()
+        if self._successor is not None:
+            await self._successor._rewrite()
+        elif self._folder.pointers("next"):
+            await self.drop_successor()
         return Compacted("Qdrant Edge", before, await asyncio.to_thread(self._folder.size_bytes))
 
     async def flush(self) -> None:
@@ -287,6 +285,19 @@ class EdgeVectorStore:
         former = [*self._shards.values()]
         self._shards, self._model, self._dimension = other._shards, other._model, other._dimension
         return former
+
+    async def _rewrite(self) -> None:
+        """Copy every shard into a fresh folder and remove the old one."""
+        for collection, shard in self._shards.items():
+            old = self._folder.pointers(self._role)[collection]
+            folder = other_folder(old.folder)
+            await shard.rewrite(
+                lambda folder=folder, collection=collection: self._create(collection, folder),
+                lambda folder=folder, collection=collection, old=old: self._folder.point(
+                    {collection: replace(old, folder=folder)}, self._role
+                ),
+            )
+            await asyncio.to_thread(shutil.rmtree, self._folder.shard_path(old.folder))
 
     async def _open(self, collection: Collection) -> None:
         shard = OwnedShard(collection.value)
