@@ -17,7 +17,7 @@ checks: lint types
 
 # Whole files go to each of the JOBS processes, which have databases of their own and mostly wait for them.
 tests: $(STAMP)
-	$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
+	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # The law of the graph, tried with thousands of histories: make soak ARGS="--minutes 600".
 soak: $(STAMP)
