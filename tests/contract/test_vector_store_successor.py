@@ -142,3 +142,52 @@ async def test_edge_begins_anew_when_another_model_is_to_follow(tmp_path: Path) 
     assert await (await store.successor(model="third@1", dimension=4)).count(ACME, CHUNKS, view=ALL) == 0
     await store.close()
     assert not [name for name in shards(tmp_path) if "new-model" in name]
+
+
+def files_with(folder: Path, word: str) -> list[str]:
+    return [str(path) for path in folder.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
+
+
+async def test_edge_compacts_what_is_being_filled_too(tmp_path: Path) -> None:
+    word = "Xanthoproteinuria"
+    store = await edge(tmp_path)
+    successor = await store.successor(model=NEW, dimension=3)
+    await store.upsert(ACME, CHUNKS, [point("a", 1, 0), point(word, 0, 1)])
+    await successor.upsert(ACME, CHUNKS, [point("a", 0, 0, 1), point(word, 0, 1, 0)])
+    await successor.upsert(ACME, ENTITIES, [entity("e", 0, 0, 1)])
+    await store.delete(ACME, CHUNKS, [word])
+    await store.flush()
+    await successor.flush()
+    assert [name for name in files_with(tmp_path, word) if "new-model" in name], "else this proves nothing"
+
+    await store.compact()
+    assert files_with(tmp_path, word) == []
+    assert [hit.id for hit in await successor.search_keyword(ACME, "a", view=ALL, limit=5)] == ["a"]
+    await successor.upsert(ACME, CHUNKS, [point("b", 0, 1, 0)])
+    await store.close()
+
+    store = await edge(tmp_path)
+    successor = await store.successor(model=NEW, dimension=3)
+    assert (await successor.count(ACME, CHUNKS, view=ALL), await successor.count(ACME, ENTITIES, view=ALL)) == (2, 1)
+    await store.promote()
+    assert await store.count(ACME, CHUNKS, view=ALL) == 2
+    await store.compact()
+    await store.close()
+    assert sorted(name.partition("__")[0] for name in shards(tmp_path)) == sorted(Collection)
+
+
+async def test_edge_compacts_away_a_successor_that_nobody_opened(tmp_path: Path) -> None:
+    """It has missed what was deleted since."""
+    word = "Xanthoproteinuria"
+    store = await edge(tmp_path)
+    await store.upsert(ACME, CHUNKS, [point("a", 1, 0), point(word, 0, 1)])
+    await (await store.successor(model=NEW, dimension=3)).upsert(ACME, CHUNKS, [point(word, 0, 1, 0)])
+    await store.close()
+
+    store = await edge(tmp_path)
+    await store.delete(ACME, CHUNKS, [word])
+    await store.compact()
+    assert files_with(tmp_path, word) == []
+    assert await store.count(ACME, CHUNKS, view=ALL) == 1
+    assert await (await store.successor(model=NEW, dimension=3)).count(ACME, CHUNKS, view=ALL) == 0
+    await store.close()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +16,10 @@ from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
 from knotwork.domain.catalogue import TenantSettings
 from knotwork.domain.model import SourceRef, TenantId
 from knotwork.domain.retrieval import Mode, Reader, RetrieveOptions
-from knotwork.errors import ModelFailed
+from knotwork.errors import MaintenanceUnderWay, ModelFailed
 from knotwork.ports.vector_store import Collection, View
 from knotwork.services import model_change
-from knotwork.services.model_change import ModelChange
+from knotwork.services.model_change import Alone, ModelChange
 from knotwork.services.model_in_use import EmbedderInUse
 from support.stack import SentenceExtractor, Stack, Stores, build_stack
 
@@ -41,7 +41,7 @@ class Changing:
     in_use: EmbedderInUse
     following: HashEmbedder
 
-    def change(self) -> ModelChange:
+    def change(self, alone: Alone = nullcontext) -> ModelChange:
         return ModelChange(
             catalogue=self.stack.catalogue,
             vectors=self.stack.vectors,
@@ -49,7 +49,7 @@ class Changing:
             following=self.following,
             # Of this tenant alone: runs that other tests left to a shared Neo4j need not end.
             hold_all=lambda: self.stack.intake.hold(self.stack.tenant),
-            alone=nullcontext,
+            alone=alone,
         )
 
     async def is_settled(self) -> None:
@@ -196,5 +196,38 @@ async def test_a_model_that_fails_is_asked_again_and_the_present_one_answers_unt
     assert not running.done()
     assert (await changing.stack.found(TEXTS["a.md"], Mode.SEMANTIC))[0] == "a.md"
     changing.following.faults.failing.clear()
+    await asyncio.wait_for(running, 30)
+    await changing.is_settled()
+
+
+def files_with(folder: Path, words: Sequence[str]) -> list[str]:
+    """Files that hold one of the words."""
+    files = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return [path for path, content in files.items() if any(word.encode() in content for word in words)]
+
+
+async def test_what_was_deleted_leaves_the_files_of_a_change_under_way(changing: Changing, tmp_path: Path) -> None:
+    """Compacting removes it: the text of a source that went, and metadata that were taken from one that stayed."""
+    stack, words = changing.stack, ["Xanthoproteinuria", "Zygomaticotemporal"]
+    is_filled, may_end = asyncio.Event(), asyncio.Event()
+
+    @contextmanager
+    def alone() -> Generator[None]:
+        is_filled.set()
+        if not may_end.is_set():
+            raise MaintenanceUnderWay("compact")
+        yield
+
+    await stack.put("gone.md", f"{words[0]} is rare.")
+    await stack.put("a.md", TEXTS["a.md"], metadata={"case": words[1]})
+    change = changing.change(alone)
+    running = asyncio.create_task(change.run())
+    await is_filled.wait()
+    await stack.delete("gone.md")
+    await stack.put("a.md", TEXTS["a.md"])
+    async with change.hold():
+        await stack.vectors.compact()
+        assert files_with(tmp_path, words) == []
+    may_end.set()
     await asyncio.wait_for(running, 30)
     await changing.is_settled()

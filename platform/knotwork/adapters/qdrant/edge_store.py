@@ -254,9 +254,9 @@ class EdgeVectorStore:
         A successor's too. One that is on disk and was not opened has missed what was deleted since: it goes.
         """
         before = await asyncio.to_thread(self._folder.size_bytes)
-        await self._rewrite()
+        await self.rewrite_shards()
         if self._successor is not None:
-            await self._successor._rewrite()
+            await self._successor.rewrite_shards()
         elif self._folder.pointers("next"):
             await self.drop_successor()
         return Compacted("Qdrant Edge", before, await asyncio.to_thread(self._folder.size_bytes))
@@ -274,19 +274,7 @@ class EdgeVectorStore:
         await self.close_shards()
         self._folder.unlock()
 
-    async def close_shards(self) -> None:
-        """Flush and close the shards, keep the folder."""
-        for shard in self._shards.values():
-            await shard.close()
-        self._shards.clear()
-
-    def _take_over(self, other: EdgeVectorStore) -> list[OwnedShard]:
-        """Go on with the shards of another store; those of this one until now."""
-        former = [*self._shards.values()]
-        self._shards, self._model, self._dimension = other._shards, other._model, other._dimension
-        return former
-
-    async def _rewrite(self) -> None:
+    async def rewrite_shards(self) -> None:
         """Copy every shard into a fresh folder and remove the old one."""
         for collection, shard in self._shards.items():
             old = self._folder.pointers(self._role)[collection]
@@ -298,6 +286,18 @@ class EdgeVectorStore:
                 ),
             )
             await asyncio.to_thread(shutil.rmtree, self._folder.shard_path(old.folder))
+
+    async def close_shards(self) -> None:
+        """Flush and close the shards, keep the folder."""
+        for shard in self._shards.values():
+            await shard.close()
+        self._shards.clear()
+
+    def _take_over(self, other: EdgeVectorStore) -> list[OwnedShard]:
+        """Go on with the shards of another store; those of this one until now."""
+        former = [*self._shards.values()]
+        self._shards, self._model, self._dimension = other._shards, other._model, other._dimension
+        return former
 
     async def _open(self, collection: Collection) -> None:
         shard = OwnedShard(collection.value)
