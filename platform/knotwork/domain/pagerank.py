@@ -42,14 +42,14 @@ class LocalPush:
         self._residual = {node: starts[node] / total for node in sorted(starts) if starts[node] > 0}
         self._edges: dict[str, Mapping[str, float]] = {}
 
-    def frontier(self, limit: int | None = None) -> list[str]:
-        """Nodes that have residual to hand on and no known edges, most residual first, ties by key; `limit` at most."""
+    def frontier(self) -> list[str]:
+        """Nodes that have residual to hand on and no known edges, most residual first, ties by key."""
         waiting = [
             (-left, node)
             for node, left in self._residual.items()
             if left >= self._threshold and node not in self._edges
         ]
-        return [node for _, node in sorted(waiting)[:limit]]
+        return [node for _, node in sorted(waiting)]
 
     def residual(self, node: str) -> float:
         """What a node still has to hand on."""

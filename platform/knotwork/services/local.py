@@ -31,7 +31,7 @@ from knotwork.services.passages import passages_for, view_of
 log = structlog.get_logger()
 
 WARM_UP = "who is tied to whom, and by what"
-GRAPH_S = 10.0  # how long the graph may take for the first question before it counts as away
+GRAPH_S = 10.0  # how long the graph may take for the first read of each question before it counts as away
 
 
 class LocalRetriever:

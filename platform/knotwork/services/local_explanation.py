@@ -25,6 +25,7 @@ class Explanation:
 
     def __init__(self, walk: Walk, seeds: Seeds, passages: Sequence[ChunkId]) -> None:
         self._walk, self._seeds, self._passages = walk, seeds, passages
+        self._near = {hit.id for hit in seeds.dense}
         self._mentioned = _mentioned(walk, set(passages))
         self._passages_of = _inverted(self._mentioned)
         self._chains = {id_: self._chain(id_) for id_ in passages}
@@ -87,7 +88,7 @@ class Explanation:
 
     def _because(self, node: str) -> str:
         if (name := name_of(node)) is None:
-            return "near the question"
+            return "near the question" if chunk_of(node) in self._near else "shares words with the question"
         if name in self._seeds.names:
             return "named in the question"
         return "in a fact near the question" if name in self._seeds.fact_ends else "an entity near the question"

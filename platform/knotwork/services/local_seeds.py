@@ -47,7 +47,7 @@ class Seeds:
         that hold one of them are many.
         """
         found = {id_: CHUNK_WEIGHT * share for id_, share in prior(self.dense).items()}
-        for id_, share in prior(self.keyword[:KEYWORD_SEEDS]).items():
+        for id_, share in prior(self.keyword, share_alike=True).items():
             found[id_] = found.get(id_, 0.0) + WORDS_WEIGHT * share**2
         return found
 
@@ -94,16 +94,21 @@ class Seeds:
         return found | {chunk_node(id_): weight for id_, weight in self.chunks.items()}
 
 
-def prior(hits: Sequence[Hit]) -> dict[str, float]:
+def prior(hits: Sequence[Hit], *, share_alike: bool = False) -> dict[str, float]:
     """Chunks as starts, by how well they rank: 1 for the first, next to nothing for the last: the tail is light.
 
     Those beyond DENSE_SEEDS change nothing for the others: they follow, in their order, for whoever wants as many.
+
+    Args:
+        hits: Best first.
+        share_alike: Whether hits of one score share the 1 among them, as nothing tells them apart; else each has 1.
     """
     if not hits:
         return {}
     near = hits[:DENSE_SEEDS]
     best, least = near[0].score, near[-1].score
-    found = {hit.id: max((hit.score - least) / (best - least), LEAST) if best > least else 1.0 for hit in near}
+    alike = 1 / len(near) if share_alike else 1.0
+    found = {hit.id: max((hit.score - least) / (best - least), LEAST) if best > least else alike for hit in near}
     beyond = enumerate(hits[DENSE_SEEDS:], start=2)
     return found | {hit.id: LEAST / place for place, hit in beyond}
 
