@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -191,3 +192,28 @@ async def test_edge_compacts_away_a_successor_that_nobody_opened(tmp_path: Path)
     assert await store.count(ACME, CHUNKS, view=ALL) == 1
     assert await (await store.successor(model=NEW, dimension=3)).count(ACME, CHUNKS, view=ALL) == 0
     await store.close()
+
+
+@pytest.mark.parametrize("after_ms", [0, 1, 3, 10])
+async def test_a_promotion_that_is_cancelled_is_whole_before_anybody_opens_the_folder_again(
+    tmp_path: Path, after_ms: int
+) -> None:
+    store = await edge(tmp_path)
+    successor = await store.successor(model=NEW, dimension=3)
+    await successor.upsert(ACME, CHUNKS, [point("a", 0, 0, 1)])
+    promoted = asyncio.create_task(store.promote())
+    await asyncio.sleep(after_ms / 1000)
+    promoted.cancel()
+    await asyncio.wait({promoted})
+    await store.close()
+
+    again = await edge(tmp_path, NEW, 3)  # at once, as a supervisor would
+    assert await again.count(ACME, CHUNKS, view=ALL) == 1
+    third = asyncio.create_task(again.successor(model=OLD, dimension=2))
+    await asyncio.sleep(after_ms / 1000)
+    third.cancel()
+    await asyncio.wait({third})
+    await (await again.successor(model=OLD, dimension=2)).upsert(ACME, CHUNKS, [point("b", 0, 1)])
+    await again.promote()
+    assert await again.count(ACME, CHUNKS, view=ALL) == 1
+    await again.close()

@@ -243,18 +243,22 @@ class Law(RuleBasedStateMachine):
                 for name in holding.documents
             }
 
-    async def _unless_dead(self, work: asyncio.Future[Any]) -> None:
-        """Wait for the work, or until the service is dead; then it is cancelled."""
-        died = asyncio.create_task(self.mortal.dead.wait())
+    async def _unless_dead(self, *works: Coroutine[Any, Any, None]) -> None:
+        """Do this at the same time, or until the service is dead; then none of it goes on."""
+        tasks = [asyncio.create_task(work) for work in works]
+        died: asyncio.Task[Any] = asyncio.create_task(self.mortal.dead.wait())
+        waiting: set[asyncio.Task[Any]] = set(tasks)
         async with asyncio.timeout(SETTLE_S):
-            await asyncio.wait({work, died}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (work, died):
+            while waiting and not self.mortal.dead.is_set():
+                await asyncio.wait({*waiting, died}, return_when=asyncio.FIRST_COMPLETED)
+                waiting = {task for task in waiting if not task.done()}
+        for task in (*tasks, died):
             task.cancel()
-        await asyncio.wait({work, died})
+        ends = await asyncio.gather(*tasks, died, return_exceptions=True)
         if not self.mortal.dead.is_set():
-            await work
-        elif not work.cancelled():
-            work.exception()  # looked at, or it would be logged
+            for end in ends[: len(tasks)]:
+                if end is not None:
+                    raise end
 
     def _narrow(self) -> None:
         for who, holding in enumerate(self.holdings):
@@ -371,7 +375,7 @@ class Law(RuleBasedStateMachine):
             mortal = self.mortal
             await self.ask(requests)
             mortal.arm(calls, when)
-            await self._unless_dead(asyncio.ensure_future(self.service.settle()))
+            await self._unless_dead(self.service.settle())
             self.world.done["stopped dead"] += mortal.dead.is_set()
             await self.service.stack.intake.stop()
             self.service = await self._start()
@@ -387,8 +391,7 @@ class Law(RuleBasedStateMachine):
             await self.ask(requests)
             if is_mortal:
                 mortal.arm(calls, "after")
-            changed = asyncio.create_task(self.service.change_to(model).run())
-            await self._unless_dead(asyncio.gather(changed, self.service.settle()))
+            await self._unless_dead(self.service.change_to(model).run(), self.service.settle())
             mortal.arm(0, "after")  # or it would die at a later step
             if mortal.dead.is_set():
                 self.world.done["models half changed"] += 1

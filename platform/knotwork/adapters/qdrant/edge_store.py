@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, TypeVar, cast
 
 import qdrant_edge as edge
 
@@ -36,6 +36,8 @@ from knotwork.domain.model import TenantId, Vector
 from knotwork.errors import DimensionMismatch, SetupFailed
 from knotwork.ports.compaction import Compacted
 from knotwork.ports.vector_store import Collection, Hit, Point, StoredPoint, View
+
+T = TypeVar("T")
 
 _BATCH = 1000  # points an update; queries run between two
 
@@ -85,16 +87,22 @@ class EdgeVectorStore:
         return bool(pointers) and all((one.model, one.dimension) == (model, dimension) for one in pointers.values())
 
     async def successor(self, *, model: str, dimension: int) -> EdgeVectorStore:
+        return await _to_its_end(self._begin_successor(model, dimension))
+
+    async def _begin_successor(self, model: str, dimension: int) -> EdgeVectorStore:
         if self._successor is None:
             begun = self._folder.pointers("next").values()
             if any((one.model, one.dimension) != (model, dimension) for one in begun):
-                await self.drop_successor()
+                await self._forget_successor()
             successor = EdgeVectorStore(self._folder, "next")
             await successor.prepare(model=model, dimension=dimension)
             self._successor = successor
         return self._successor
 
     async def promote(self) -> None:
+        await _to_its_end(self._promote())
+
+    async def _promote(self) -> None:
         successor, self._successor = self._successor, None
         if successor is None:
             raise SetupFailed("there is no successor; call successor() and fill it first")
@@ -106,6 +114,9 @@ class EdgeVectorStore:
         await asyncio.to_thread(self._folder.remove_unnamed)
 
     async def drop_successor(self) -> None:
+        await _to_its_end(self._forget_successor())
+
+    async def _forget_successor(self) -> None:
         if self._successor is not None:
             await self._successor.close_shards()
             self._successor = None
@@ -393,3 +404,18 @@ def _stored(record: edge.Record) -> StoredPoint:
     id_, payload = from_payload(record.payload)
     vector = cast("list[float]", record.vector[DENSE]) if isinstance(record.vector, dict) else None
     return StoredPoint(id_, payload, vector)
+
+
+async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Do the work whole, though its caller be cancelled meanwhile.
+
+    A thread cannot be cancelled: half of it would go on, beside whoever opens the folder next.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # looked at, or it would be logged
+        raise
