@@ -1,4 +1,4 @@
-"""Traversals on a real Neo4j: what each shipped one answers, who sees what, and what is refused."""
+"""Traversals on a real Neo4j: who sees what, and what is refused; test_shipped_traversals.py has what each answers."""
 
 from __future__ import annotations
 
@@ -76,109 +76,6 @@ async def rows(shipped: Traversals, stack: Stack, name: str, **given: object) ->
 def fact(text: str) -> str:
     a, type_, b = text.split()
     return f"thing:{a}|{type_}|thing:{b}"
-
-
-EXAMPLES: Mapping[str, tuple[Mapping[str, object], Sequence[Sequence[object]]]] = {
-    "neighbourhood": (
-        {"entity": "Ledger"},
-        [
-            ["thing:budget", "Budget", "needs", "out", "Ledger needs Budget", 2],
-            ["thing:checkout", "Checkout", "uses", "in", "Checkout uses Ledger", 1],
-            ["thing:portal", "Portal", "needs", "in", "Portal needs Ledger", 1],
-        ],
-    ),
-    "shortest-paths": (
-        {"start": "ana", "goal": "ledger"},
-        [
-            [
-                2,
-                ["thing:ana", "thing:checkout", "thing:ledger"],
-                [fact("ana owns checkout"), fact("checkout uses ledger")],
-            ],
-            [2, ["thing:ana", "thing:portal", "thing:ledger"], [fact("ana owns portal"), fact("portal needs ledger")]],
-        ],
-    ),
-    "common-neighbours": (
-        {"first": "Checkout", "second": "Portal"},
-        [
-            ["thing:ana", "Ana", [fact("ana owns checkout")], [fact("ana owns portal")]],
-            ["thing:ledger", "Ledger", [fact("checkout uses ledger")], [fact("portal needs ledger")]],
-        ],
-    ),
-    "dependants": (
-        {"entity": "Budget", "types": ["needs", "uses"], "depth": "2"},
-        [
-            [1, "thing:ledger", "Ledger", [fact("ledger needs budget")]],
-            [2, "thing:checkout", "Checkout", [fact("checkout uses ledger"), fact("ledger needs budget")]],
-            [2, "thing:portal", "Portal", [fact("portal needs ledger"), fact("ledger needs budget")]],
-        ],
-    ),
-    "most-central": (
-        {"type": "thing"},
-        [
-            ["thing:ledger", "Ledger", 3, 3],
-            ["thing:ana", "Ana", 2, 2],
-            ["thing:checkout", "Checkout", 2, 2],
-            ["thing:portal", "Portal", 2, 2],
-            ["thing:budget", "Budget", 1, 1],
-        ],
-    ),
-    "source-entities": (
-        {"source_id": "notes"},
-        [["thing:ana", "Ana", 1], ["thing:zed", "Zed", 1]],
-    ),
-    "similar-entities": (
-        {"entity": "Checkout"},
-        [["thing:portal", "Portal", 2, 1.0], ["thing:budget", "Budget", 1, 0.5]],
-    ),
-    "orphans": ({}, [["thing:zed", "Zed", 1]]),
-}
-
-
-@pytest.mark.parametrize("name", sorted(EXAMPLES))
-async def test_a_shipped_traversal_answers_its_question(shipped: Traversals, stack: Stack, name: str) -> None:
-    given, expected = EXAMPLES[name]
-    found = (await shipped.run(Reader(stack.tenant), name, given))[1].rows
-    assert [list(row) for row in found] == expected
-
-
-async def test_what_is_named_together_without_a_tie_is_told_with_its_chunks(shipped: Traversals, stack: Stack) -> None:
-    found = await rows(shipped, stack, "co-mentions", entity="Ana")
-    assert [row[:3] for row in found] == [
-        ("thing:budget", "Budget", 2),
-        ("thing:ledger", "Ledger", 2),
-        ("thing:zed", "Zed", 1),
-    ]
-    assert [len(cast("list[str]", row[3])) for row in found] == [2, 2, 1]
-
-
-async def test_what_only_one_source_says_is_told_with_its_words(shipped: Traversals, stack: Stack) -> None:
-    found = await rows(shipped, stack, "only-source-says", source_id="ops")
-    assert [row[:2] for row in found] == [
-        (fact("ana owns portal"), ["Ana owns Portal"]),
-        (fact("portal needs ledger"), ["Portal needs Ledger"]),
-    ]
-
-
-async def test_what_was_said_is_told_by_date_and_undated_sources_are_left_out(
-    shipped: Traversals, stack: Stack
-) -> None:
-    found = await rows(shipped, stack, "timeline", entity="Ana")
-    assert [(row[0], row[2], row[4]) for row in found] == [
-        ("2026-01-05", "plan", ["Ana owns Checkout"]),
-        ("2026-02-01", "ops", ["Ana owns Portal"]),
-    ]
-
-
-async def test_entities_described_in_several_ways_are_told_with_each(shipped: Traversals, stack: Stack) -> None:
-    found = {row[0]: row for row in await rows(shipped, stack, "differing-descriptions")}
-    said = cast("list[dict[str, object]]", found["thing:ana"][3])
-    assert [one["description"] for one in said] == [
-        "Ana and Zed went for a long walk",
-        "Ana owns Checkout",
-        "Ana owns Portal",
-    ]
-    assert "thing:zed" not in found
 
 
 async def test_a_reader_gets_the_rows_of_a_store_that_holds_only_what_they_see(
