@@ -1,6 +1,6 @@
 // Purpose:     write what evidence makes of relationships: the edge that people and traversals walk.
 // Parameters:  $tenant STRING; $rows LIST<MAP {key, id, order_id, type, from_key, to_key, values: MAP {weight, description,
-//              seen_audiences, seen_counts, seen_descriptions}}>, sorted by key.
+//              seen_audiences, seen_counts, seen_descriptions, seen_spares}}>, sorted by key.
 // Needs:       constraints entity_key and relates_key; the facts are locked (write/lock_facts).
 // Idempotence: one edge per key, enforced by the database; a second run sets the same values.
 // Returns:     one row {written}; fewer than were sent means that an end is missing.

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from knotwork.adapters.neo4j.embedded import Neo4jAddress
+from knotwork.domain import audiences
 from knotwork.domain.catalogue import Evidence, ExtractionState
 from knotwork.domain.filters import parse_filter
 from knotwork.domain.ids import split_entity_id
@@ -167,6 +168,13 @@ async def all_stored(stores: Stores, tenant: TenantId) -> list[object]:
         await stores.catalogue.states(tenant, REFS),
         await stores.catalogue.counts(tenant),
     ]
+
+
+@pytest.fixture(autouse=True)
+def hubs_from_two_mentions_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of hubs alone, of these few chunks too."""
+    monkeypatch.setattr(audiences, "SPARES_FROM", 2)
+    monkeypatch.setattr(audiences, "SPARES", 2)
 
 
 @settings(

@@ -15,9 +15,14 @@ from knotwork.domain.model import Contribution, Entity, EntityId, Relationship, 
 _Text = TypeVar("_Text", bound=str)
 
 
+def description_order(text: str) -> tuple[int, str]:
+    """Sorts descriptions, the best first: the longest, in code points; of several, the first in code point order."""
+    return -len(text), text
+
+
 def best_description(descriptions: Iterable[str]) -> str:
-    """The longest, in code points; of several, the first in code point order. "" when there is none."""
-    return min(descriptions, key=lambda text: (-len(text), text), default="")
+    """The first by `description_order`. "" when there is none."""
+    return min(descriptions, key=description_order, default="")
 
 
 def better_description(a: str, b: str) -> str:

@@ -6,6 +6,7 @@ Inside one transaction: lock the things concerned in key order, change the evide
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any, Literal
 from knotwork.adapters.neo4j.order import order_id
 from knotwork.adapters.neo4j.session import Row, Transaction
 from knotwork.domain.audiences import (
+    SPARES,
     Account,
     Doubt,
     Known,
@@ -151,14 +153,12 @@ class ThingWriter:
     async def _read_again(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str, Known | None]]:
         rows = [{"key": self._key_of[id_], "audience": audience} for id_, audience in pairs]
         name = "read/entity_evidence" if self._kind == "entity" else "read/fact_evidence"
-        return [
-            (
-                self._id_of[row["key"]],
-                row["audience"],
-                from_evidence(row["count"], row.get("names", ()), row["descriptions"]),
-            )
-            for row in await self._tx.rows_of(name, "rows", rows)
-        ]
+        found: list[tuple[str, str, Known | None]] = []
+        for row in await self._tx.rows_of(name, "rows", rows, wanted=SPARES):
+            spares = tuple((text, count) for text, count in row["descriptions"])
+            known = from_evidence(row["count"], row.get("names", ()), (text for text, _ in spares), spares)
+            found.append((self._id_of[row["key"]], row["audience"], known))
+        return found
 
     async def _write(self, ids: Sequence[str], after: Mapping[str, Mapping[str, Known]]) -> None:
         rows = sorted((self._value_row(id_, after[id_]) for id_ in ids), key=lambda row: row["key"])
@@ -175,6 +175,7 @@ class ThingWriter:
             "seen_audiences": audiences,
             "seen_counts": [known[audience].count for audience in audiences],
             "seen_descriptions": [known[audience].description for audience in audiences],
+            "seen_spares": _spares_row([known[audience] for audience in audiences]),
         }
         if self._kind == "entity":
             values |= {"name": total.name, "mentions": total.count}
@@ -286,9 +287,15 @@ def known_of(row: Row) -> dict[str, Known]:
     """What each audience knows, from the parallel lists of a stored thing; empty for a new one."""
     audiences = row["audiences"] or ()
     names = row.get("names") or [""] * len(audiences)
+    spares = row.get("spares") or ["[]"] * len(audiences)
     return {
-        audience: Known(count, name, description)
-        for audience, count, name, description in zip(
-            audiences, row["counts"] or (), names, row["descriptions"] or (), strict=True
+        audience: Known(count, name, description, tuple((text, said) for text, said in json.loads(kept)))
+        for audience, count, name, description, kept in zip(
+            audiences, row["counts"] or (), names, row["descriptions"] or (), spares, strict=True
         )
     }
+
+
+def _spares_row(known: Sequence[Known]) -> list[str] | None:
+    """As stored, one JSON text an audience; None, which removes the property, where none has any."""
+    return [json.dumps(one.spares, ensure_ascii=False) for one in known] if any(one.spares for one in known) else None
