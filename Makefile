@@ -45,7 +45,7 @@ lock:
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -o requirements.lock
 
 $(STAMP): requirements.lock pyproject.toml
-	@echo "Making the environment in $(VENV) (about 800 MB, once) ..."
+	@echo "Making the environment in $(VENV) (about 950 MB, once) ..."
 	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "Knotwork needs Python 3.11 to 3.13; say which with make PYTHON=python3.11")'
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock

@@ -25,13 +25,14 @@ from typing import Any, LiteralString, cast
 import neo4j
 import qdrant_edge as edge
 from bench.ingest import TENANT, ingest
-from bench.support import CORPORA, DATA, bolt_driver, documents, machine, percentile, questions, table
+from bench.support import CORPORA, DATA, bolt_driver, documents, machine, questions, table
 
 from knotwork.adapters.neo4j.session import Transaction
 from knotwork.adapters.neo4j.statements import statement
 from knotwork.adapters.qdrant.edge_shard import OwnedShard
 from knotwork.bootstrap import Platform, open_platform
 from knotwork.config import Settings
+from knotwork.domain.metrics import percentile
 from knotwork.domain.model import EVERYONE, Subject
 from knotwork.domain.retrieval import Mode, Reader, RetrieveOptions
 

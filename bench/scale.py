@@ -34,11 +34,12 @@ from typing import Literal
 import numpy as np
 from bench.edits import counted_writes
 from bench.ingest import IN_FLIGHT, TENANT, compare_graph, compare_vectors, written
-from bench.support import bolt_driver, machine, percentile, resident_mb, table
+from bench.support import bolt_driver, machine, resident_mb, table
 
 from knotwork.bootstrap import Models, Platform, open_platform
 from knotwork.config import Settings
 from knotwork.domain.catalogue import RunState, TenantSettings
+from knotwork.domain.metrics import percentile
 from knotwork.domain.model import EVERYONE, ParsedText, Source, SourceRef, Usage
 from knotwork.domain.retrieval import Mode, Reader, RetrieveOptions
 from knotwork.ports.models import Embeddings, Extraction, ExtractionInput

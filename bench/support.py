@@ -159,8 +159,3 @@ async def bolt_driver(platform: Platform) -> AsyncGenerator[neo4j.AsyncDriver]:
         notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
     ) as driver:
         yield driver
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which this share of the values lies, by the nearest rank."""
-    return sorted(values)[min(len(values) - 1, int(len(values) * share))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isclose, log2
 
 import pytest
+import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,18 @@ def test_the_reciprocal_rank_is_that_of_the_first_relevant_one() -> None:
 
 def test_ndcg_discounts_by_the_logarithm_of_the_place() -> None:
     assert isclose(ndcg_at(3, ["x", "a", "b"], {"a", "b"}), (1 / log2(3) + 1 / log2(4)) / (1 + 1 / log2(3)))
+
+
+@given(st.integers(1, 10), rankings, relevant_sets)
+def test_measures_are_those_of_trec_eval(k: int, ranked: list[str], relevant: frozenset[str]) -> None:
+    scores = {id_: float(-place) for place, id_ in enumerate(ranked)}  # it ranks by score, and ties by id
+    judged = pytrec_eval.RelevanceEvaluator(
+        {"question": dict.fromkeys(relevant, 1)}, {f"recall.{k}", f"ndcg_cut.{k}", "recip_rank"}
+    )
+    found = judged.evaluate({"question": scores})["question"]
+    assert recall_at(k, ranked, relevant) == pytest.approx(found[f"recall_{k}"])
+    assert ndcg_at(k, ranked, relevant) == pytest.approx(found[f"ndcg_cut_{k}"])
+    assert reciprocal_rank(ranked, relevant) == pytest.approx(found["recip_rank"])
 
 
 def test_what_measures_nothing_is_refused() -> None:
