@@ -143,11 +143,38 @@ async def test_one_chunk_written_by_all_at_once_counts_once(stores: Stores, tena
     assert await exported(stores.graph, tenant) == evidence.contribution
 
 
-async def test_six_ingests_of_one_document_at_once_make_one_source(stores: Stores, tenant: TenantId) -> None:
+async def test_six_writes_of_one_source_at_once_make_one_source(stores: Stores, tenant: TenantId) -> None:
     await asyncio.gather(*(put(stores, tenant, "a.md", ["one", "two"]) for _ in range(6)))
     assert await stores.catalogue.counts(tenant) == {"sources": 1, "chunks": 2, "entities": 0, "relationships": 0}
     assert len((await stores.catalogue.states(tenant, [doc("a.md")]))[doc("a.md")].chunks) == 2
 
 
-async def test_processes_that_start_together_apply_the_schema_together(session: Neo4jSession) -> None:
-    await asyncio.gather(*(session.apply_schema() for _ in range(4)))
+async def schema_of(session: Neo4jSession) -> tuple[list[str], list[str]]:
+    """Names of the constraints, and of the indexes but for those that every database has."""
+    async with session._driver.session() as own:
+        constraints = await (await own.run("SHOW CONSTRAINTS YIELD name")).value()
+        indexes = await (await own.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP'")).value()
+    return sorted(constraints), sorted(indexes)
+
+
+async def test_those_who_start_together_on_an_empty_database_make_its_schema_together(
+    session: Neo4jSession, neo4j_server: Neo4jAddress
+) -> None:
+    made = await schema_of(session)
+    assert all(made)
+    try:
+        async with session._driver.session() as own:
+            for name in made[0]:
+                await (await own.run(f"DROP CONSTRAINT `{name}`")).consume()  # pyright: ignore[reportArgumentType] - a name that Neo4j gave
+            for name in (await schema_of(session))[1]:
+                await (await own.run(f"DROP INDEX `{name}`")).consume()  # pyright: ignore[reportArgumentType] - as above
+        assert await schema_of(session) == ([], [])
+
+        async def start() -> None:
+            async with neo4j_session(neo4j_server):  # with a driver of its own, as a process has
+                pass
+
+        await asyncio.gather(*(start() for _ in range(4)))
+        assert await schema_of(session) == made
+    finally:
+        await session.apply_schema()  # other tests need it

@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
 from knotwork.domain.catalogue import RunState, TenantSettings
 from knotwork.domain.export import from_line
 from knotwork.services.export import Exporter
-from support.law import Document, Holding
+from support.law import Document, Holding, about_all_five
 from support.law_machine import HASH_SEED
 from support.law_process import Errand, Processes
 from support.stack import TextChunker
@@ -31,7 +30,6 @@ from support.stores import neo4j_session, new_tenant
 pytestmark = pytest.mark.neo4j
 
 SETTINGS = TenantSettings(graph=True, extraction_model="a1")
-FIVE = ["Ada", "Bob", "Cat", "Dee", "Eve"]
 WRITERS = 8
 TOGETHER_S = 1.5  # from the order to the first request: until every process is up
 
@@ -113,14 +111,6 @@ async def writers(neo4j_server: Neo4jAddress, tmp_path: Path, processes: Process
     await writers.begin()
     yield writers
     await writers.forget()
-
-
-def about_all_five(writer: int, version: int) -> Document:
-    """Names the same five in three paragraphs, forwards or backwards, in words of the writer's own."""
-    people = FIVE if writer % 2 else FIVE[::-1]
-    facts = " ".join(f"{one} knows {other}." for one, other in pairwise(people))
-    said = (f"{facts} So says writer {writer} in paragraph {paragraph}." for paragraph in (1, 2, version))
-    return Document(tuple(said), title="Five", subjects=("user:ana",) if writer % 3 else ("*",))
 
 
 async def test_eight_processes_write_about_the_same_five_in_opposite_order(writers: Writers) -> None:

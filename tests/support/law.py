@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import Any, Literal, TypeVar, cast
 
 from knotwork.adapters.memory.models import HashEmbedder
@@ -46,6 +47,7 @@ PARAGRAPHS = (
 TITLES = ("", "Plan", "Ledger")
 SUBJECTS: tuple[tuple[Subject, ...], ...] = ((EVERYONE,), ("user:ana",), ("group:sre", "user:ana"))
 METADATA: tuple[Metadata, ...] = ({}, {"team": "sre", "n": 1}, {"team": ["web", "sre"], "n": [1, 2.5]})
+FIVE = ("Ada", "Bob", "Cat", "Dee", "Eve")  # whom documents of several writers name
 NAMES = ("a.md", "b/a.md", "😀 'x`.md", "d.md")
 
 
@@ -66,6 +68,14 @@ class Document:
     def parsed(self) -> ParsedText:
         texts = (one if isinstance(one, str) else PARAGRAPHS[one] for one in self.paragraphs)
         return ParsedText("\n\n".join(texts), self.title)
+
+
+def about_all_five(writer: int, version: int) -> Document:
+    """Names the same five in three paragraphs, forwards or backwards, in words of the writer's own."""
+    people = FIVE if writer % 2 else FIVE[::-1]
+    facts = " ".join(f"{one} knows {other}." for one, other in pairwise(people))
+    said = (f"{facts} So says writer {writer} in paragraph {paragraph}." for paragraph in (1, 2, version))
+    return Document(tuple(said), title="Five", subjects=("user:ana",) if writer % 3 else ("*",))
 
 
 @dataclass(slots=True)
