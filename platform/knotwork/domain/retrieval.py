@@ -23,7 +23,7 @@ class Mode(StrEnum):
     KEYWORD = "keyword"  # BM25 over chunks
     HYBRID = "hybrid"  # both, fused by reciprocal rank
     NAVIGATE = "navigate"  # choose documents by their outlines, then read them
-    LOCAL = "local"  # the question's entities, what the graph ties to them, joined with the nearest chunks
+    LOCAL = "local"  # the question's entities, what the graph ties to them, and chunks near it or like it in words
     GLOBAL = "global"  # community summaries
     PATHS = "paths"  # typed, directed paths between entities
     AUTO = "auto"  # one of the others, chosen by the skill graph

@@ -154,8 +154,8 @@ class VectorStore(Protocol):
     ) -> list[Hit]:
         """The `limit` most similar visible points with score ≥ min_score, best first, ties by id.
 
-        Exact up to 100,000 visible points; ties at the cut are fetched and broken by id. Without `with_payload`, whose
-        hits are read again or need no text pays less for a hundred of them.
+        Exact up to 100,000 visible points; ties at the cut are fetched and broken by id. Without `with_payload`
+        hits have an empty payload, which costs less: for callers that need ids and scores alone.
         """
         ...
 
@@ -173,6 +173,7 @@ class VectorStore(Protocol):
         """BM25 over chunks, best first, ties by id; statistics are of the visible points alone. Only hits > 0.
 
         With `by_outline` it reads `title` and `headings` of the payload, and the text only between equals of those.
+        Without `with_payload` hits have an empty payload.
         """
         ...
 

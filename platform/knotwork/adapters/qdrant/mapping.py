@@ -28,8 +28,6 @@ from knotwork.ports.vector_store import Collection, Point, View
 DENSE = "dense"
 BM25 = "bm25"
 KEYWORD_FIELDS = ("tenant", "subjects", "source_type", "source_id", "facets")
-EXACT_LIMIT = 100_000  # visible points up to which a search is exhaustive
-HNSW_EF = 256  # candidates of an approximate search; below, recall falls under 0.98
 SCAN_PAGE = 1000  # points looked at together when all are
 RANGE_INDEXES = 32  # fields of a collection that get an index for bounds; one more is scanned
 

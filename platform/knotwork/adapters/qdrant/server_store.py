@@ -13,8 +13,6 @@ from qdrant_client.http.exceptions import UnexpectedResponse
 from knotwork.adapters.qdrant.mapping import (
     BM25,
     DENSE,
-    EXACT_LIMIT,
-    HNSW_EF,
     KEYWORD_FIELDS,
     RANGE_INDEXES,
     SCAN_PAGE,
@@ -45,6 +43,8 @@ from knotwork.domain.model import TenantId, Vector
 from knotwork.errors import DimensionMismatch, SetupFailed
 from knotwork.ports.vector_store import Collection, Hit, Point, StoredPoint, View
 
+_EXACT_LIMIT = 100_000  # visible points up to which a search is exhaustive
+_HNSW_EF = 256  # candidates of an approximate search; below, recall falls under 0.98
 _OLDEST = (1, 20)  # the first with BM25 statistics over a filter; older servers ignore the request for it
 _SIZE_AGE_S = 10.0  # how long a collection's size is believed
 
@@ -223,7 +223,7 @@ class ServerVectorStore:
         query = as_vector(vector, collection=collection.value, dimension=self._dimension)
         visible = await self._filter(tenant, collection, view)
         exact = await self._is_small(collection, visible)
-        params = models.SearchParams(exact=True) if exact else models.SearchParams(hnsw_ef=HNSW_EF)
+        params = models.SearchParams(exact=True) if exact else models.SearchParams(hnsw_ef=_HNSW_EF)
         search = self._search(collection, query, DENSE, visible, params, min_score)
         complete = self._complete(tenant, collection, view)
         return await best(search, complete, limit=limit, min_score=min_score, with_payload=with_payload, bound=1.0)
@@ -361,12 +361,12 @@ class ServerVectorStore:
         return answer.count
 
     async def _is_small(self, collection: Collection, visible: models.Filter) -> bool:
-        """Whether at most EXACT_LIMIT points are visible; the collection's size is asked for now and then."""
+        """Whether at most _EXACT_LIMIT points are visible; the collection's size is asked for now and then."""
         counted_at, size = self._sizes.get(collection, (0.0, 0))
         if not counted_at or time.monotonic() - counted_at > _SIZE_AGE_S:
             size = await self._count(collection, None)
             self._sizes[collection] = (time.monotonic(), size)
-        return size <= EXACT_LIMIT or await self._count(collection, visible) <= EXACT_LIMIT
+        return size <= _EXACT_LIMIT or await self._count(collection, visible) <= _EXACT_LIMIT
 
     def _search(
         self,
