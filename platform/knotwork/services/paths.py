@@ -25,7 +25,7 @@ MAX_HOPS = 6
 MAX_PATHS = 50
 MAX_DEPTH = 10
 MAX_REACHED = 1000
-HUB = 200  # relationships above which an entity is passed, not walked through (docs/design.md, "Do not expand hubs")
+HUB = 200  # relationships above which an entity is passed, not walked through (docs/guide/questions.md, "Paths")
 CHUNKS_OF_HOP = 5  # shown of each relationship
 SEARCH_S = 10.0  # that one question may take
 
