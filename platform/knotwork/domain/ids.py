@@ -98,18 +98,6 @@ def source_public_id(source: SourceRef) -> str:
     return _join(source.type, source.id)
 
 
-def split_source_id(id_: str) -> SourceRef:
-    """The source that `source_public_id` named.
-
-    Raises:
-        InvalidInput: not a source's id.
-    """
-    parts = _split(id_, 2)
-    if parts is None:
-        raise InvalidInput(f"{id_!r} is no source id; give type:id, such as document:docs/readme.md")
-    return SourceRef(*parts)
-
-
 def chunk_id(source: SourceRef, text: str, ordinal: int) -> ChunkId:
     """`source type:source id:hash of the text:ordinal`.
 

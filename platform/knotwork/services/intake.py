@@ -190,11 +190,6 @@ class Intake:
         progress = self._queue.progress(tenant, run_id)
         return progress.run if progress else None
 
-    @property
-    def keeps_requests(self) -> bool:
-        """Whether requests are accepted while the ledger is away."""
-        return self._acceptance.has_inbox
-
     async def drop(self, tenant: TenantId) -> None:
         """Forget the tenant's runs that wait, and return when those under way are over."""
         self._queue.drop(tenant)
