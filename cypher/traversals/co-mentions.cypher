@@ -6,6 +6,7 @@
 // Column:      chunks INTEGER: chunks that name both; most come first.
 // Column:      examples LIST<STRING>: ids of up to five of them.
 MATCH (e:Entity {tenant: $tenant, id: $entity})<-[:MENTIONS]-(c:Chunk)
+USING INDEX SEEK e:Entity(tenant, id)
 WHERE c.audience IN $audiences
 MATCH (c)-[:MENTIONS]->(other:Entity)
 WHERE other <> e

@@ -7,7 +7,9 @@
 // Column:      of_first LIST<STRING>: ids of its relationships with the first.
 // Column:      of_second LIST<STRING>: ids of those with the second.
 MATCH (a:Entity {tenant: $tenant, id: $first})
+USING INDEX SEEK a:Entity(tenant, id)
 MATCH (b:Entity {tenant: $tenant, id: $second})
+USING INDEX SEEK b:Entity(tenant, id)
 WHERE a <> b
 MATCH (a)-[r:RELATES]-(n:Entity)
 WHERE n <> b AND any(a IN r.seen_audiences WHERE a IN $audiences)

@@ -9,6 +9,7 @@
 // Column:      name STRING: its name.
 // Column:      relationships LIST<STRING>: ids of the relationships of one shortest way, from the dependant on.
 MATCH (e:Entity {tenant: $tenant, id: $entity})
+USING INDEX SEEK e:Entity(tenant, id)
 CALL (e) {  // on its own, so that it is walked from the entity on
   MATCH path = ALL SHORTEST (dependant)-[r:RELATES WHERE (size($types) = 0 OR r.type IN $types)
     AND any(a IN r.seen_audiences WHERE a IN $audiences)]->{1,8}(e)

@@ -6,6 +6,7 @@
 // Column:      descriptions INTEGER: how many different ones there are; most come first.
 // Column:      said LIST<MAP>: each {description, chunks: how many give it, chunk: the first of them by id}.
 MATCH (e:Entity {tenant: $tenant})
+USING INDEX SEEK e:Entity(tenant, id)
 WHERE e.id STARTS WITH CASE WHEN $type = '' THEN '' ELSE $type + ':' END
 MATCH (e)<-[m:MENTIONS]-(c:Chunk)
 WHERE c.audience IN $audiences AND m.description <> ''

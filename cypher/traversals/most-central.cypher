@@ -6,6 +6,7 @@
 // Column:      neighbours INTEGER: entities that it is tied to; most come first.
 // Column:      relationships INTEGER: relationships that start or end at it.
 MATCH (e:Entity {tenant: $tenant})
+USING INDEX SEEK e:Entity(tenant, id)
 WHERE e.id STARTS WITH CASE WHEN $type = '' THEN '' ELSE $type + ':' END AND any(a IN e.seen_audiences WHERE a IN $audiences)
 CALL (e) {
   MATCH (e)-[r:RELATES]-(n:Entity)

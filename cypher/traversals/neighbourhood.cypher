@@ -8,6 +8,7 @@
 // Column:      description STRING: what is said of the relationship.
 // Column:      weight INTEGER: how many chunks assert it; the heaviest come first.
 MATCH (e:Entity {tenant: $tenant, id: $entity})-[r:RELATES]-(other:Entity)
+USING INDEX SEEK e:Entity(tenant, id)
 WITH e, r, other,
        reduce(count = 0, i IN range(0, size(r.seen_audiences) - 1) |
          count + CASE WHEN r.seen_audiences[i] IN $audiences THEN r.seen_counts[i] ELSE 0 END) AS weight

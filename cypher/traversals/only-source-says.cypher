@@ -6,6 +6,7 @@
 // Column:      descriptions LIST<STRING>: what it says of it.
 // Column:      chunks LIST<STRING>: ids of its chunks that assert it.
 MATCH (s:Source {tenant: $tenant, type: $source_type, id: $source_id})-[:HAS_CHUNK]->(c:Chunk)
+USING INDEX SEEK s:Source(tenant, type, id)
 WHERE c.audience IN $audiences
 MATCH (c)-[a:ASSERTS]->(f:Fact)
 WITH s, f, a, c ORDER BY c.id

@@ -5,6 +5,7 @@
 // Column:      name STRING: its name.
 // Column:      mentions INTEGER: chunks that name it; most come first.
 MATCH (e:Entity {tenant: $tenant})
+USING INDEX SEEK e:Entity(tenant, id)
 WHERE e.id STARTS WITH CASE WHEN $type = '' THEN '' ELSE $type + ':' END AND any(a IN e.seen_audiences WHERE a IN $audiences)
 CALL (e) {
   MATCH (e)-[r:RELATES]-()

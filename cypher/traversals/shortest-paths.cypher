@@ -7,7 +7,9 @@
 // Column:      entities LIST<STRING>: ids of its entities, in order.
 // Column:      relationships LIST<STRING>: ids of its relationships, in order; each says its own direction.
 MATCH (a:Entity {tenant: $tenant, id: $start})
+USING INDEX SEEK a:Entity(tenant, id)
 MATCH (b:Entity {tenant: $tenant, id: $goal})
+USING INDEX SEEK b:Entity(tenant, id)
 WHERE a <> b
 MATCH path = ALL SHORTEST (a)-[r:RELATES WHERE any(a IN r.seen_audiences WHERE a IN $audiences)]-{1,6}(b)
 WITH path WHERE length(path) <= $steps

@@ -6,6 +6,7 @@
 // Column:      shared INTEGER: neighbours that both have.
 // Column:      similarity FLOAT: shared neighbours as a share of all that either has (Jaccard); most come first.
 MATCH (e:Entity {tenant: $tenant, id: $entity})
+USING INDEX SEEK e:Entity(tenant, id)
 CALL (e) {
   MATCH (e)-[r:RELATES]-(n:Entity)
   WHERE any(a IN r.seen_audiences WHERE a IN $audiences)

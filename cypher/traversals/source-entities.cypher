@@ -6,6 +6,7 @@
 // Column:      name STRING: its name, as this source has it.
 // Column:      chunks INTEGER: chunks of the source that name it; most come first.
 MATCH (s:Source {tenant: $tenant, type: $source_type, id: $source_id})-[:HAS_CHUNK]->(c:Chunk)
+USING INDEX SEEK s:Source(tenant, type, id)
 WHERE c.audience IN $audiences
 MATCH (c)-[m:MENTIONS]->(e:Entity)
 RETURN e.id AS id, min(m.name) AS name, count(c) AS chunks

@@ -9,6 +9,7 @@
 // Column:      descriptions LIST<STRING>: what it says of the entity.
 // Column:      chunks LIST<STRING>: ids of its chunks that name the entity.
 MATCH (e:Entity {tenant: $tenant, id: $entity})<-[m:MENTIONS]-(c:Chunk)
+USING INDEX SEEK e:Entity(tenant, id)
 WHERE c.audience IN $audiences
 MATCH (c)<-[:HAS_CHUNK]-(s:Source)
 WHERE s['metadata.' + $field] IS NOT NULL

@@ -118,6 +118,7 @@ def test_a_value_of_no_use_is_refused_by_name(given_: dict[str, object]) -> None
         (file(BODY + "\x00"), "control"),
         (file(BODY + " // \u2028 MATCH (n) RETURN n"), "control"),
         (file(BODY + " " * 70_000), "KB"),
+        (file(BODY.replace("$depth", "[" * 101 + "$depth" + "]" * 101)), "nested"),
     ],
 )
 def test_a_file_that_is_not_as_it_must_be_is_refused_with_the_reason(text: str, reason: str) -> None:
@@ -175,6 +176,13 @@ def test_the_documentation_shows_each_shipped_traversal_with_its_question() -> N
     for one in shipped:
         names = ", ".join(f"`{parameter.name}`" for parameter in one.parameters[:1])
         assert f"| `{one.name}` | {one.question} | {names}" in page
+
+
+def test_a_shipped_traversal_says_by_which_index_each_of_its_beginnings_is_found() -> None:
+    """Else the planner may scan one just after a store was filled, and the file is refused."""
+    for path in (Path(__file__).parents[2] / "cypher" / "traversals").glob("*.cypher"):
+        text = path.read_text(encoding="utf-8")
+        assert text.count("tenant: $tenant") == text.count("USING INDEX SEEK") > 0, path.name
 
 
 def test_the_example_of_the_documentation_is_a_traversal() -> None:
