@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from knotwork.adapters.models.workers import WorkerPool
-from knotwork.errors import ModelFailed, NotFound, SetupFailed
+from knotwork.errors import InvalidInput, ModelFailed, NotFound, SetupFailed
 from support.worker_tasks import (
     crash,
     crash_unless_marked,
@@ -103,6 +103,14 @@ async def test_errors_of_the_platform_keep_their_type(pool: WorkerPool) -> None:
 async def test_an_error_of_ours_keeps_its_facts(pool: WorkerPool) -> None:
     with pytest.raises(NotFound, match=r"source named 'a\.md'"):
         await pool.run(fail_with_facts)
+
+
+async def test_what_is_nested_too_deeply_to_be_handed_over_is_refused(pool: WorkerPool) -> None:
+    deep: list[object] = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(InvalidInput, match="nested too deeply"):
+        await pool.run(len, deep)
 
 
 async def test_other_errors_become_model_failed_with_a_short_message(pool: WorkerPool) -> None:

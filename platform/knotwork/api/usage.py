@@ -103,6 +103,7 @@ async def get_usage(
     """What the tenant's queries used, a query once it is answered; those of a moment ago included."""
     platform = state_of(request).platform
     id_ = identity.require_tenant(tenant)
+    identity.require_whole_tenant()
     await platform.tenants.require(id_)
     last = until or datetime.now(UTC).date()
     first = since or last - timedelta(days=min(SHOWN_DAYS - 1, last.toordinal() - 1))

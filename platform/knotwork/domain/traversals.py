@@ -22,6 +22,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any, cast
 
 from knotwork.domain.cypher_tokens import Kind, Token, tokens_of
@@ -30,6 +31,7 @@ from knotwork.domain.normalise import clean_text
 from knotwork.errors import InvalidInput
 
 MAX_FILE_BYTES = 64 * 1024
+MAX_NESTING = 100  # of brackets: planning 3,000 took Neo4j more than two minutes, past its own time limit
 MAX_TEXT = 1000  # characters of a STRING, items of a LIST<STRING>, unless the header says less
 GIVEN = frozenset({"tenant", "audiences", "limit"})
 NAMESPACES = frozenset(  # of Cypher's own functions; those of plug-ins may run any statement
@@ -281,6 +283,8 @@ def _check_statement(text: str, parameters: Sequence[Parameter]) -> None:
     tokens = tokens_of(text)
     if not tokens or tokens[0].word not in BEGINNINGS:
         raise InvalidInput(f"its statement must begin with one of {', '.join(sorted(BEGINNINGS))}")
+    if _nesting(tokens) > MAX_NESTING:
+        raise InvalidInput(f"its brackets are nested more than {MAX_NESTING} deep")
     declared = GIVEN | {parameter.name for parameter in parameters}
     used = {token.text[1:] for token in tokens if token.kind is Kind.PARAMETER}
     if unknown := sorted(used - declared):
@@ -292,6 +296,12 @@ def _check_statement(text: str, parameters: Sequence[Parameter]) -> None:
     # The plan is read by its words: no string may look like those that say what a read is anchored to.
     if any(token.kind is Kind.STRING and "tenant" in token.text.lower() for token in tokens):
         raise InvalidInput("one of its strings holds the word `tenant`; only $tenant says whose rows are read")
+
+
+def _nesting(tokens: Sequence[Token]) -> int:
+    """How deep brackets of whatever kind are nested."""
+    steps = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
+    return max(accumulate(steps.get(token.text, 0) for token in tokens), default=0)
 
 
 def _function_of_a_plugin(tokens: Sequence[Token]) -> str | None:

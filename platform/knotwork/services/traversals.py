@@ -70,9 +70,8 @@ class Traversals:
         for name in self._entries:
             try:
                 await self._checked(name)
-            except StoreUnavailable:
-                log.warning("traversals_unchecked", reason="Neo4j is away; each is checked before it runs")
-                return
+            except StoreUnavailable as error:
+                log.warning("traversal_unchecked", name=name, reason=str(error), then="it is checked before it runs")
 
     def entries(self, *, with_refused: bool) -> list[Entry]:
         """Every file, by name; without those refused, and those that only the operator runs, unless asked for."""

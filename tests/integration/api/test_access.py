@@ -81,6 +81,7 @@ async def test_a_limited_administrator_does_not_rule_the_whole_tenant(api: Api, 
     for method in ("PUT", "DELETE"):
         answer = await narrow(method, f"/tenants/{api.tenant}", json={})
         assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
+    assert (await narrow("GET", f"/tenants/{api.tenant}/usage")).status_code == 403
     (own,) = (await narrow("GET", "/keys")).json()["items"]
     assert own["subjects"] == ["group:a"]
     (wide,) = (one for one in (await api("GET", "/keys")).json()["items"] if one["subjects"] is None)

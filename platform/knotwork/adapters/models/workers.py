@@ -13,7 +13,7 @@ from typing import TypeVar, TypeVarTuple
 import structlog
 
 from knotwork.adapters.models import worker_process
-from knotwork.errors import ModelFailed
+from knotwork.errors import InvalidInput, ModelFailed
 
 Args = TypeVarTuple("Args")
 Result = TypeVar("Result")
@@ -60,9 +60,13 @@ class WorkerPool:
         Raises:
             ModelFailed: the worker died twice under this call, it took too long, it failed with an error that is not
                 the platform's, or the pool is closed.
+            InvalidInput: an argument is nested deeper than can be handed over, some hundred levels.
             PlatformError: raised by the function.
         """
-        call = pickle.dumps((function, args), pickle.HIGHEST_PROTOCOL)
+        try:
+            call = pickle.dumps((function, args), pickle.HIGHEST_PROTOCOL)
+        except RecursionError as error:
+            raise InvalidInput("what was given is nested too deeply; make it flatter") from error
         name = function.__name__
         async with self._turns:
             for attempt in range(1, ATTEMPTS + 1):

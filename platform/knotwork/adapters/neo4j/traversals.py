@@ -21,7 +21,8 @@ log = structlog.get_logger(__name__)
 
 EXPLAIN_S = 30.0
 OUT_OF_TIME = ("TransactionTimedOut", "TransactionTimedOutClientConfiguration", "LockAcquisitionTimeout")
-OUT_OF_MEMORY = ("MemoryPoolOutOfMemoryError", "TransactionOutOfMemoryError")
+# The last is of the whole server: its limit of a transaction does not count what one expression makes.
+OUT_OF_MEMORY = ("MemoryPoolOutOfMemoryError", "TransactionOutOfMemoryError", "OutOfMemoryError")
 
 
 class Neo4jTraversals:
