@@ -29,7 +29,9 @@ class UnknownTenant(PlatformError):
     code = "unknown_tenant"
 
     def __init__(self, tenant: str) -> None:
-        super().__init__(f"tenant {tenant!r} does not exist; create it with PUT /v1/tenants/{{tenant}}")
+        super().__init__(
+            f"tenant {tenant!r} does not exist; create it with `knotwork tenants set` or PUT /v1/tenants/{{tenant}}"
+        )
         self.tenant = tenant
 
 

@@ -23,7 +23,7 @@ from knotwork.errors import (
     NotFound,
     TraversalRefused,
 )
-from knotwork.ports.traversals import TraversalFile
+from knotwork.ports.traversals import Explained, TraversalFile
 from knotwork.services.naming import Naming
 from knotwork.services.traversals import Traversals
 from support.stack import SentenceExtractor, Stack, Stores, open_stack
@@ -219,6 +219,25 @@ async def test_an_operators_file_is_for_the_operator_alone(stores: Stores, stack
         await service.run(Reader(stack.tenant), "every-tenant", {})
     found = await service.run(Reader(stack.tenant), "every-tenant", {}, is_operator=True)
     assert (f"{stack.tenant}:tenant",) in found[1].rows
+
+
+async def test_a_refused_file_is_judged_anew_when_it_is_asked_for(stores: Stores, stack: Stack) -> None:
+    class Fickle(Neo4jTraversals):
+        """Plans a scan at first, as Neo4j does where the samples of an index are old."""
+
+        scans = True
+
+        async def explain(self, statement: str) -> Explained:
+            return await super().explain("MATCH (e:Entity) RETURN e.id AS id" if self.scans else statement)
+
+    runner = Fickle(stores.session)
+    statement = "MATCH (e:Entity {tenant: $tenant, id: 'none'}) USING INDEX SEEK e:Entity(tenant, id) RETURN e.id AS id"
+    service = Traversals(runner, Naming(stack.graph), [yours("mine", statement)], max_rows=100, timeout_s=10)
+    await service.check()
+    with pytest.raises(TraversalRefused, match="tenant"):
+        await service.run(Reader(stack.tenant), "mine", {})
+    runner.scans = False
+    assert (await service.run(Reader(stack.tenant), "mine", {}))[1].rows == ()
 
 
 async def test_time_and_memory_are_limited_by_the_server(stores: Stores, stack: Stack) -> None:

@@ -57,6 +57,8 @@ def _traversals(home: Path) -> Check:
     from knotwork.cli.traversal_checks import folder_of, in_short, refused_traversals
 
     count, refused = refused_traversals(home)
+    if os.environ.get("KNOTWORK_TRAVERSALS") and not folder_of(home).is_dir():
+        return Check("traversals", "warn", f"{folder_of(home)} is no folder", "mend KNOTWORK_TRAVERSALS, or make it")
     if refused:
         mend = f"mend the files in {folder_of(home)}, then `knotwork down` and `knotwork up`; see `knotwork traversals`"
         return Check("traversals", "warn", f"{len(refused)} of {count} are refused: {in_short(refused)}", mend)

@@ -93,7 +93,7 @@ class PathFinder:
             LimitReached: it took too long.
         """
         ends = list(dict.fromkeys(ends))
-        _check("entities", len(ends), 2, MAX_ENDS)
+        _check("different entities", len(ends), 2, MAX_ENDS)
         _check("hops", hops, 1, MAX_HOPS)
         _check("the number of paths", count, 1, MAX_PATHS)
         async with _in_time():

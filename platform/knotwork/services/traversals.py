@@ -144,13 +144,13 @@ class Traversals:
         return values
 
     async def _checked(self, name: str) -> Entry:
-        """The entry, with its plan judged.
+        """The entry, with its plan judged; one refused is judged anew, as plans change with what is stored.
 
         Raises:
             StoreUnavailable: Neo4j does not answer.
         """
         entry = self._entries[name]
-        if entry.is_checked or entry.traversal is None:
+        if entry.traversal is None or (entry.is_checked and not entry.refused):
             return entry
         try:
             explained = await self._runner.explain(entry.traversal.statement)
