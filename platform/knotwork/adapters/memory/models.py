@@ -19,9 +19,9 @@ EMPTY_EXTRACTION: Final[Mapping[str, object]] = {"entities": [], "relationships"
 
 
 class Faults:
-    """What goes wrong at which text: a call that sees one of `failing` raises, one of `hanging` waits until cancelled.
+    """What goes wrong at which text: a call that sees one of `failing` raises, one of `hanging` waits until it is none.
 
-    Both can be changed between calls, so that a retry succeeds.
+    Both can be changed at any time: a retry then succeeds, and a call that hangs goes on.
     """
 
     def __init__(self) -> None:
@@ -37,8 +37,8 @@ class Faults:
         for text in texts:
             if text in self.failing:
                 raise self.failing[text]
-            if text in self.hanging:
-                await asyncio.Event().wait()
+            while text in self.hanging:  # noqa: ASYNC110 - a set tells nobody that it has changed
+                await asyncio.sleep(0.01)
 
 
 class HashEmbedder:
