@@ -40,17 +40,21 @@ async def test_progress_is_streamed_until_the_job_is_done(api: Api) -> None:
 async def test_leaving_the_stream_does_not_stop_the_job(api: Api, running: Running) -> None:
     text = "A slow chunk that hangs for a while."
     running.extractor.faults.hanging.add(text)
-    job_id = (await api("PUT", address("slow.txt"), json={"text": text})).json()["job"]["id"]
-    path = f"/v1/jobs/{job_id}/events"
-    async with api.http.stream("GET", path, headers=api.headers) as stream:
-        async for line in stream.aiter_lines():
-            assert line == "event: progress"
-            break
-    assert (await api("GET", f"/jobs/{job_id}")).json()["state"] in {"queued", "running"}
-    other = Api(api.http, "default", **{**api.headers, "Knotwork-Tenant": "default"})
-    assert (await other("GET", f"/jobs/{job_id}/events")).status_code == 404
-    assert await asyncio.wait_for(api.ask("slow chunk", mode="semantic"), 10)  # a query does not wait for it
-    running.extractor.faults.hanging.clear()
+    try:
+        job_id = (await api("PUT", address("slow.txt"), json={"text": text})).json()["job"]["id"]
+        path = f"/v1/jobs/{job_id}/events"
+        async with api.http.stream("GET", path, headers=api.headers) as stream:
+            async for line in stream.aiter_lines():
+                assert line == "event: progress"
+                break
+        assert (await api("GET", f"/jobs/{job_id}")).json()["state"] in {"queued", "running"}
+        other = Api(api.http, "default", **{**api.headers, "Knotwork-Tenant": "default"})
+        assert (await other("GET", f"/jobs/{job_id}/events")).status_code == 404
+        async with asyncio.timeout(10):  # a query does not wait for it, once its chunk is stored
+            while not await api.ask("slow chunk", mode="semantic"):  # noqa: ASYNC110 - a store tells nobody
+                await asyncio.sleep(0.05)
+    finally:
+        running.extractor.faults.hanging.clear()
     assert (await api("DELETE", address("slow.txt"))).status_code == 202
 
 
