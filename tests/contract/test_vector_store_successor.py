@@ -77,6 +77,17 @@ async def test_a_successor_is_seen_by_no_search_until_it_is_promoted(store: Vect
         await store.search_dense(ACME, CHUNKS, [1, 0], view=ALL, limit=1)
 
 
+async def test_a_store_of_a_model_has_no_successor_of_that_model_which_would_take_its_files(store: VectorStore) -> None:
+    with pytest.raises(SetupFailed, match="already"):
+        await store.successor(model=OLD, dimension=2)
+    await store.successor(model=NEW, dimension=3)
+    await store.promote()
+    await store.upsert(ACME, CHUNKS, [point("c", 0, 1, 0)])
+    with pytest.raises(SetupFailed, match="already"):
+        await store.successor(model=NEW, dimension=3)
+    assert await store.count(ACME, CHUNKS, view=ALL) == 1
+
+
 async def test_a_promoted_store_takes_writes_and_another_successor(store: VectorStore) -> None:
     await store.successor(model=NEW, dimension=3)
     await store.promote()

@@ -13,11 +13,11 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -178,6 +178,27 @@ REQUESTS = st.one_of(PUTS, EDITS, UPDATES, st.builds(Delete, PLACE))
 SEVERAL = st.lists(st.tuples(WHO, REQUESTS), min_size=1, max_size=4)
 
 
+@asynccontextmanager
+async def _in_time() -> AsyncGenerator[None]:
+    """Fail when the block hangs, and show where everything stands."""
+    try:
+        async with asyncio.timeout(SETTLE_S):
+            yield
+    except TimeoutError:
+        waits = "\n\n".join("\n".join(_stack(task)) for task in asyncio.all_tasks())
+        raise AssertionError(f"not over after {SETTLE_S:.0f} s:\n{waits}") from None
+
+
+def _stack(task: asyncio.Task[Any]) -> list[str]:
+    """Where a task waits, down to what it waits for; its own `print_stack` ends at the first call."""
+    lines, at = [f"{task.get_name()}:"], cast("Any", task.get_coro())
+    while at is not None:
+        frame = getattr(at, "cr_frame", None) or getattr(at, "ag_frame", None)
+        lines.append(f"  {frame.f_code.co_qualname}:{frame.f_lineno}" if frame else f"  {at!r}")
+        at = getattr(at, "cr_await", None) or getattr(at, "ag_await", None)
+    return lines
+
+
 class Law(RuleBasedStateMachine):
     """One history of two tenants; `world` is set by whoever runs it."""
 
@@ -230,7 +251,7 @@ class Law(RuleBasedStateMachine):
 
     async def settled(self) -> None:
         """All requests are done; nothing was read on the way that had been read and was wanted all the time."""
-        async with asyncio.timeout(SETTLE_S):
+        async with _in_time():
             await self.service.settle()
         for who in (0, 1):
             again = set(self.calls) & frozenset().union(*self.kept[who].values())
@@ -248,13 +269,15 @@ class Law(RuleBasedStateMachine):
         tasks = [asyncio.create_task(work) for work in works]
         died: asyncio.Task[Any] = asyncio.create_task(self.mortal.dead.wait())
         waiting: set[asyncio.Task[Any]] = set(tasks)
-        async with asyncio.timeout(SETTLE_S):
-            while waiting and not self.mortal.dead.is_set():
-                await asyncio.wait({*waiting, died}, return_when=asyncio.FIRST_COMPLETED)
-                waiting = {task for task in waiting if not task.done()}
-        for task in (*tasks, died):
-            task.cancel()
-        ends = await asyncio.gather(*tasks, died, return_exceptions=True)
+        try:
+            async with _in_time():
+                while waiting and not self.mortal.dead.is_set():
+                    await asyncio.wait({*waiting, died}, return_when=asyncio.FIRST_COMPLETED)
+                    waiting = {task for task in waiting if not task.done()}
+        finally:
+            for task in (*tasks, died):
+                task.cancel()
+            ends = await asyncio.gather(*tasks, died, return_exceptions=True)
         if not self.mortal.dead.is_set():
             for end in ends[: len(tasks)]:
                 if end is not None:
@@ -401,6 +424,7 @@ class Law(RuleBasedStateMachine):
                 if self.stores.model == model:  # the switch is made: the rest follows, as when the platform starts
                     await self.service.change_to(model).run()
             else:
+                self.stores = replace(self.stores, model=model)  # what the next start finds
                 self.world.done["models changed"] += 1
 
         self.do(work())

@@ -82,6 +82,9 @@ class VectorStore(Protocol):
         """A store of another embedding model's points, as filled so far, that takes this one's place in `promote`.
 
         What this store deletes is deleted there too; all else is the caller's to write. It is closed with this one.
+
+        Raises:
+            SetupFailed: this store holds that model's points itself.
         """
         ...
 

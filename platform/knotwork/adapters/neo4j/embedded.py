@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 import psutil
 import structlog
 
+from knotwork.adapters.neo4j.class_archive import ClassArchive
 from knotwork.adapters.neo4j.file_lock import UseCount, check_abort, exclusive
 from knotwork.adapters.neo4j.jars import OnProgress, default_cache, provide_jars
 from knotwork.adapters.neo4j.process import (
@@ -25,6 +26,8 @@ from knotwork.adapters.neo4j.process import (
     find_server,
     is_alive,
     is_serving,
+    java,
+    java_environment,
     process_of,
     spawn_server,
 )
@@ -35,7 +38,7 @@ T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
-START_TIMEOUT_S = 180.0  # 6 to 11 s on two idle cores; recovery after a kill and a busy machine take longer
+START_TIMEOUT_S = 180.0  # 5 to 11 s on two idle cores; recovery after a kill and a busy machine take longer
 STOP_TIMEOUT_S = 60.0
 POLL_S = 0.2
 PORT_ATTEMPTS = 3
@@ -92,6 +95,7 @@ class EmbeddedNeo4j:
         self._users = UseCount(self._home.root / "users.lock")
         self._is_wanted = False
         self._process: psutil.Process | None = None  # the server last started or adopted
+        self._archive: ClassArchive | None = None  # of the server last started
 
     async def start(self) -> Neo4jAddress:
         """Start the server, or adopt the one that runs for this home; returns once it answers a query.
@@ -234,6 +238,8 @@ class EmbeddedNeo4j:
 
     def _start_new(self, abort: threading.Event) -> Neo4jAddress:
         jars = provide_jars(self._cache, on_progress=self._on_progress, abort=abort)
+        environment = java_environment(jars)
+        self._archive = archive = ClassArchive(self._cache, jars)
         password = self._home.ensure_password()
         self._on_progress(0, 0, "starting Neo4j")
         attempts_left = PORT_ATTEMPTS
@@ -242,14 +248,17 @@ class EmbeddedNeo4j:
             heap = self._heap_mb or heap_mb()
             self._home.write_configuration(ports, heap)
             logs = StartLog(self._home)
-            child = spawn_server(self._home, jars, heap)
+            child = spawn_server(self._home, environment, heap, archive.options(self._home.class_list))
             try:
                 if self._wait_until_serving(child, ports, password, logs, abort):
+                    archive.make(java(), self._home.class_list, environment)
                     log.info("neo4j_started", pid=child.pid, bolt_port=ports.bolt_port, log=str(self._home.log))
                     return self._address(ports, child.pid)
             except BaseException:
                 end_server(child.pid, STOP_TIMEOUT_S)
                 raise
+            if child.returncode < 0 and archive.discard():  # Java itself broke down: perhaps over a damaged archive
+                continue
             # Another program may take a port between our choice and Neo4j's bind.
             attempts_left -= 1
             if PORT_TAKEN not in logs.told() or not attempts_left:
@@ -278,6 +287,8 @@ class EmbeddedNeo4j:
         with exclusive(self._home.root / "start.lock", abort):
             if not self._users.leave() and not force:
                 return False
+            if self._archive is not None:
+                self._archive.cancel()
             process = find_server(self._home)
             if process is not None and not end_server(process.pid, timeout_s):
                 log.warning("neo4j_killed", pid=process.pid, after_s=timeout_s)

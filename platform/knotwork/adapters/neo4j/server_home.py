@@ -94,6 +94,11 @@ class ServerHome:
         return self.root / "logs" / "console.log"
 
     @property
+    def class_list(self) -> Path:
+        """The names of the classes that a first start loaded, until an archive is made of them."""
+        return self.root / "logs" / "classes.list"
+
+    @property
     def copy_home(self) -> Path:
         """Where a second server lives while it copies this one."""
         return self.root / "copy"

@@ -25,6 +25,7 @@ from knotwork.adapters.qdrant.mapping import (
     conditions,
     from_payload,
     other_model,
+    own_model,
     physical_name,
     point_key,
     scroll_cursor,
@@ -91,6 +92,8 @@ class EdgeVectorStore:
 
     async def _begin_successor(self, model: str, dimension: int) -> EdgeVectorStore:
         if self._successor is None:
+            if await self.holds(model=model, dimension=dimension):
+                raise own_model(model)
             begun = self._folder.pointers("next").values()
             if any((one.model, one.dimension) != (model, dimension) for one in begun):
                 await self._forget_successor()

