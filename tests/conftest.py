@@ -13,6 +13,9 @@ from hypothesis import settings
 from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j, Neo4jAddress
 from support.stack import Stores, open_stores
 
+# Tests start some forty servers that live for seconds: Java's second compiler would cost more than it brings.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
 # No deadline: how long an example takes says something about the machine, not about the code.
 settings.register_profile("knotwork", deadline=None)
 settings.load_profile("knotwork")
@@ -22,7 +25,7 @@ settings.load_profile("knotwork")
 async def neo4j_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Neo4jAddress]:
     """One embedded Neo4j for the whole session, in a home of its own; its jars come from the shared cache.
 
-    A start takes about ten seconds, so tests share the server and part their data by tenant, or empty it first.
+    A start takes seconds, so tests share the server and part their data by tenant, or empty it first.
     """
     cache = os.environ.get("KNOTWORK_NEO4J_CACHE")
     server = EmbeddedNeo4j(tmp_path_factory.mktemp("neo4j-home"), cache=Path(cache) if cache else None)
