@@ -57,7 +57,8 @@ class Settings(BaseSettings):
     neo4j_password: SecretStr | None = Field(default=None, description="Password of your own Neo4j.")
     neo4j_database: str = Field(default="neo4j", description="Database of your own Neo4j.")
     neo4j_cache: Path | None = Field(
-        default=None, description="Folder for Neo4j's downloaded jars; unset: the user's cache folder."
+        default=None,
+        description="Folder for Neo4j's jars and the archive of its classes; unset: the user's cache folder.",
     )
     neo4j_heap_mb: int = Field(
         default=0, ge=0, description="Heap of the embedded Neo4j in MB; 0: sized to the machine."
