@@ -417,6 +417,8 @@ def _embedder(settings: Settings, wanted: EmbedderSettings, pool: WorkerPool, st
 def _models_in_words(embedder: Embedder, change: ModelChange | None, extractor: str) -> str:
     progress = change.progress if change else None
     changing = f" (changing to {progress.model}: {progress.done:,} of {progress.total:,} points)" if progress else ""
+    if change and change.trouble:
+        changing += f" (the change waits: {change.trouble})"
     return f"embedder {embedder.id}{changing}, extractor {extractor}"
 
 

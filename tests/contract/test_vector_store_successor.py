@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import pytest_asyncio
@@ -13,7 +15,7 @@ from qdrant_client import AsyncQdrantClient
 from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
 from knotwork.adapters.qdrant.server_store import ServerVectorStore
 from knotwork.domain.model import EVERYONE, TenantId
-from knotwork.errors import DimensionMismatch, SetupFailed
+from knotwork.errors import DimensionMismatch, SetupFailed, StoreUnavailable
 from knotwork.ports.vector_store import Collection, Point, VectorStore, View
 
 ACME, BETA = TenantId("acme"), TenantId("beta")
@@ -85,6 +87,71 @@ async def test_a_store_of_a_model_has_no_successor_of_that_model_which_would_tak
     await store.upsert(ACME, CHUNKS, [point("c", 0, 1, 0)])
     with pytest.raises(SetupFailed, match="already"):
         await store.successor(model=NEW, dimension=3)
+    assert await store.count(ACME, CHUNKS, view=ALL) == 1
+
+
+def failing_once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, error: Exception) -> None:
+    """The next call of this method fails, those after it do not."""
+    method = getattr(owner, name)
+
+    def fail(*_: object, **__: object) -> None:
+        monkeypatch.setattr(owner, name, method)
+        raise error
+
+    monkeypatch.setattr(owner, name, fail)
+
+
+async def test_a_promotion_that_fails_can_be_tried_again(store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    successor = await store.successor(model=NEW, dimension=3)
+    await successor.upsert(ACME, CHUNKS, [point("a", 0, 0, 1)])
+    if isinstance(store, EdgeVectorStore):
+        failing_once(monkeypatch, store._folder, "_write", OSError(errno.ENOSPC, "full"))
+    else:
+        failing_once(monkeypatch, cast("Any", store)._client, "update_collection_aliases", OSError("away"))
+    with pytest.raises(OSError, match=r"full|away"):
+        await store.promote()
+    assert await store.holds(model=OLD, dimension=2)
+    assert await store.count(ACME, CHUNKS, view=ALL) == 2
+    assert await store.successor(model=NEW, dimension=3) is successor
+    await store.promote()
+    assert await store.holds(model=NEW, dimension=3)
+    assert await store.count(ACME, CHUNKS, view=ALL) == 1
+
+
+async def test_a_promotion_is_done_though_the_former_points_cannot_be_removed(
+    store: VectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    successor = await store.successor(model=NEW, dimension=3)
+    await successor.upsert(ACME, CHUNKS, [point("a", 0, 0, 1)])
+    if isinstance(store, EdgeVectorStore):
+        failing_once(monkeypatch, store._folder, "remove_unnamed", OSError(errno.EIO, "a bad disk"))
+    else:
+        failing_once(monkeypatch, cast("Any", store)._client, "delete_collection", StoreUnavailable("Qdrant", "away"))
+    await store.promote()
+    assert [hit.score for hit in await store.search_dense(ACME, CHUNKS, [0, 0, 1], view=ALL, limit=5)] == [1.0]
+    await store.successor(model="third@1", dimension=2)
+    await store.promote()
+    assert await store.count(ACME, CHUNKS, view=ALL) == 0
+
+
+async def test_a_successor_that_could_not_be_begun_can_be_tried_again(
+    store: VectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, left = cast("Any", type(store))._create, 2
+
+    def second_fails(self: VectorStore, *arguments: object) -> object:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise OSError(errno.ENOSPC, "full")
+        return create(self, *arguments)
+
+    monkeypatch.setattr(type(store), "_create", second_fails)
+    with pytest.raises(OSError, match="full"):
+        await store.successor(model=NEW, dimension=3)
+    successor = await store.successor(model=NEW, dimension=3)
+    await successor.upsert(ACME, CHUNKS, [point("a", 0, 0, 1)])
+    await store.promote()
     assert await store.count(ACME, CHUNKS, view=ALL) == 1
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 import pytest_asyncio
 
 from knotwork.adapters.memory.models import HashEmbedder
+from knotwork.adapters.qdrant.edge_folder import EdgeFolder
 from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
 from knotwork.domain.catalogue import TenantSettings
 from knotwork.domain.model import SourceRef, TenantId
@@ -197,6 +200,27 @@ async def test_a_model_that_fails_is_asked_again_and_the_present_one_answers_unt
     assert (await changing.stack.found(TEXTS["a.md"], Mode.SEMANTIC))[0] == "a.md"
     changing.following.faults.failing.clear()
     await asyncio.wait_for(running, 30)
+    await changing.is_settled()
+
+
+@pytest.mark.parametrize("operation", ["_create", "promote"])  # where a successor begins, and where it takes over
+async def test_a_disk_that_is_full_is_waited_for_and_told(
+    changing: Changing, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    monkeypatch.setattr(model_change, "RETRY_S", 0.05)
+    owner = EdgeVectorStore if operation == "_create" else EdgeFolder
+    with monkeypatch.context() as full:
+        full.setattr(owner, operation, MagicMock(side_effect=OSError(errno.ENOSPC, "no space left")))
+        change = changing.change()
+        running = asyncio.create_task(change.run())
+        async with asyncio.timeout(30):
+            while change.trouble is None:  # noqa: ASYNC110  it sets no event
+                await asyncio.sleep(0.01)
+        assert "no space left" in change.trouble
+        assert (await changing.stack.found(TEXTS["a.md"], Mode.SEMANTIC))[0] == "a.md"
+        assert not running.done()
+    await asyncio.wait_for(running, 30)
+    assert change.trouble is None
     await changing.is_settled()
 
 

@@ -69,21 +69,30 @@ class ModelChange:
         self._in_use, self._next = in_use, following
         self._hold_all, self._alone = hold_all, alone
         self.progress: ChangeProgress | None = None  # None: not under way
+        self.trouble: str | None = None  # why it did not go on when last tried
         self._successor: VectorStore | None = None  # None: there is none as yet, or it has taken its place
         self._filling = asyncio.Lock()  # held from reading what a page is to be until it is written
 
     async def run(self) -> None:
-        """Carry the change to its end, however often a store or the model does not answer."""
+        """Carry the change to its end, however often a store or the model does not answer, or a disk is full."""
         while True:
             try:
                 if self._in_use.id != self._next.id:
                     await self._change()
                 await self._mark_chunks()
-            except PlatformError as error:
-                log.warning("model_change_waits", code=error.code, reason=str(error), retry_s=RETRY_S)
+            except Exception as error:
+                known = isinstance(error, PlatformError)
+                log.warning(
+                    "model_change_waits",
+                    code=error.code if known else PlatformError.code,
+                    reason=str(error),
+                    retry_s=RETRY_S,
+                    exc_info=None if known else error,
+                )
+                self.trouble = str(error)
                 await asyncio.sleep(RETRY_S)
             else:
-                self.progress = None
+                self.progress = self.trouble = None
                 return
 
     @asynccontextmanager
@@ -129,7 +138,7 @@ class ModelChange:
         """Bring the successor's points to what the present ones say; how many had to be written or removed."""
         tenants = await self._catalogue.tenants()
         total = sum([await self._vectors.count(each, name, view=View()) for each in tenants for name in FILLED])
-        self.progress = ChangeProgress(self._next.id, 0, total)
+        self.progress, self.trouble = ChangeProgress(self._next.id, 0, total), None
         changed = 0
         for tenant in tenants:
             for collection in FILLED:

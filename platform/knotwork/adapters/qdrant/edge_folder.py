@@ -84,9 +84,10 @@ class EdgeFolder:
         self._write(stored)
 
     def promote(self) -> None:
-        """What is next becomes live: after a crash it is done for all collections, or none."""
+        """What is next becomes live: after a crash it is done for all collections, or none. Twice is as once."""
         stored = self._read()
-        self._write({"live": stored["next"]})
+        if "next" in stored:
+            self._write({"live": stored["next"]})
 
     def forget_next(self) -> None:
         """Point at nothing that is being filled."""

@@ -117,13 +117,17 @@ class OwnedShard:
 
     async def close(self) -> None:
         def work() -> None:
-            if self._shard is not None:
-                self._shard.flush()
-                self._shard.close()
-                self._shard = None
+            shard, self._shard = self._shard, None
+            if shard is not None:
+                try:
+                    shard.flush()
+                finally:
+                    shard.close()
 
-        await self._call("close", work)
-        self._thread.shutdown(wait=False)
+        try:
+            await self._call("close", work)
+        finally:
+            self._thread.shutdown(wait=False)
 
     @property
     def _opened(self) -> EdgeShard:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import qdrant_edge as edge
+import structlog
 
 from knotwork.adapters.qdrant.edge_folder import EdgeFolder, Pointer, Role, other_folder
 from knotwork.adapters.qdrant.edge_requests import edge_filter, edge_point, range_index, shard_config, sparse_vector
@@ -39,6 +40,8 @@ from knotwork.ports.compaction import Compacted
 from knotwork.ports.vector_store import Collection, Hit, Point, StoredPoint, View
 
 T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
 
 _BATCH = 1000  # points an update; queries run between two
 
@@ -98,7 +101,11 @@ class EdgeVectorStore:
             if any((one.model, one.dimension) != (model, dimension) for one in begun):
                 await self._forget_successor()
             successor = EdgeVectorStore(self._folder, "next")
-            await successor.prepare(model=model, dimension=dimension)
+            try:
+                await successor.prepare(model=model, dimension=dimension)
+            except BaseException:
+                await successor.close_shards()  # whoever tries again opens them anew
+                raise
             self._successor = successor
         return self._successor
 
@@ -106,15 +113,17 @@ class EdgeVectorStore:
         await _to_its_end(self._promote())
 
     async def _promote(self) -> None:
-        successor, self._successor = self._successor, None
+        successor = self._successor
         if successor is None:
             raise SetupFailed("there is no successor; call successor() and fill it first")
         await successor.flush()
         await asyncio.to_thread(self._folder.promote)
-        former = self._take_over(successor)
-        for shard in former:
-            await shard.close()
-        await asyncio.to_thread(self._folder.remove_unnamed)
+        self._successor = None  # only now: until then it can be tried again
+        # It is done, whatever becomes of the former shards; the next promotion removes what is left of them.
+        closed = await asyncio.gather(*(shard.close() for shard in self._take_over(successor)), return_exceptions=True)
+        removed = await asyncio.gather(asyncio.to_thread(self._folder.remove_unnamed), return_exceptions=True)
+        for failure in filter(None, (*closed, *removed)):
+            log.warning("former_vectors_left", reason=str(failure))
 
     async def drop_successor(self) -> None:
         await _to_its_end(self._forget_successor())

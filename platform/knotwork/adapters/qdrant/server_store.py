@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+import structlog
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
 
@@ -41,8 +42,10 @@ from knotwork.adapters.qdrant.server_requests import (
 )
 from knotwork.domain.bm25 import outline_query_terms, query_terms
 from knotwork.domain.model import TenantId, Vector
-from knotwork.errors import DimensionMismatch, SetupFailed
+from knotwork.errors import DimensionMismatch, SetupFailed, StoreUnavailable
 from knotwork.ports.vector_store import Collection, Hit, Point, StoredPoint, View
+
+log = structlog.get_logger(__name__)
 
 _EXACT_LIMIT = 100_000  # visible points up to which a search is exhaustive
 _HNSW_EF = 256  # candidates of an approximate search; below, recall falls under 0.98
@@ -110,7 +113,7 @@ class ServerVectorStore:
         self._dimension = dimension
 
     async def promote(self) -> None:
-        successor, self._successor = self._successor, None
+        successor = self._successor
         if successor is None:
             raise SetupFailed("there is no successor; call successor() and fill it first")
         operations: list[models.DeleteAliasOperation | models.CreateAliasOperation] = []
@@ -125,7 +128,11 @@ class ServerVectorStore:
         await attempt("alias", lambda: self._client.update_collection_aliases(operations))
         self._dimension, self._indexed = successor._dimension, successor._indexed  # noqa: SLF001 - of this class
         self._sizes.clear()
-        await self.drop_successor()
+        self._successor = None  # only now: until then it can be tried again
+        try:
+            await self.drop_successor()
+        except StoreUnavailable as error:  # it is done all the same; the next promotion or start removes what is left
+            log.warning("former_vectors_left", reason=str(error))
 
     async def drop_successor(self) -> None:
         self._successor = None
