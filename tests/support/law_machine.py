@@ -48,7 +48,7 @@ T = TypeVar("T")
 When = Literal["before", "during", "after"]
 
 STEPS = 12
-SETTLE_S = 60.0  # a history whose runs take longer hangs
+SETTLE_S = 180.0  # a history whose runs take longer hangs, on a busy machine too
 HASH_SEED = 4711  # of the processes; that of the test differs from run to run, or is set by its caller
 
 LAW = settings(
