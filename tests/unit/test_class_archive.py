@@ -129,6 +129,27 @@ def test_what_nobody_used_for_long_is_removed_when_one_is_made(tmp_path: Path, j
     assert young.exists()
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_a_folder_that_others_may_write_is_not_trusted(tmp_path: Path, jar: Path, classes: Path, mode: int) -> None:
+    archive = ClassArchive(tmp_path, [jar])
+    archive.make(program(tmp_path, COPIES), classes, os.environ)
+    until(lambda: not classes.exists())
+    assert len(archive.options(classes)) == 2
+    (tmp_path / "classes").chmod(mode)
+    assert archive.options(classes) == ()
+    archive.discard()
+    classes.write_text("org/neo4j/A\n", "ascii")
+    archive.make(program(tmp_path, COPIES), classes, os.environ)
+    assert classes.exists()
+    assert archives(tmp_path) == []
+
+
+def test_a_link_to_another_folder_is_not_trusted(tmp_path: Path, jar: Path, classes: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "classes").symlink_to(tmp_path / "elsewhere")
+    assert ClassArchive(tmp_path, [jar]).options(classes) == ()
+
+
 def test_a_discarded_archive_is_gone(tmp_path: Path, jar: Path, classes: Path) -> None:
     archive = ClassArchive(tmp_path, [jar])
     assert not archive.discard()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import subprocess
 import threading
 import time
@@ -43,8 +44,11 @@ class ClassArchive:
     def options(self, class_list: Path) -> tuple[str, ...]:
         """For Java: use the archive; where there is none yet, write the names of the loaded classes to `class_list`.
 
-        Java looks at the archive's checksum, and does without it where it does not fit.
+        Java looks at the archive's checksum, and does without it where it does not fit. In a folder that others may
+        write nothing is used or made: unlike the jars, an archive is not compared with a hash that we brought along.
         """
+        if not self._is_ours():
+            return ()
         if not self._path.exists():
             return (f"-XX:DumpLoadedClassList={class_list}",)
         with suppress(OSError):  # a folder that may only be read
@@ -59,7 +63,7 @@ class ClassArchive:
             class_list: What a server that runs by now wrote; it is removed.
             environment: Of the server, its class path included.
         """
-        if not self._path.exists():
+        if self._is_ours() and not self._path.exists():
             work = threading.Thread(
                 target=self._make, args=(java, class_list, environment), name="neo4j-classes", daemon=True
             )
@@ -79,10 +83,23 @@ class ClassArchive:
             return False
         return True
 
+    def _is_ours(self) -> bool:
+        """Whether only this user, or root, writes to the folder, which is made where there is none."""
+        try:
+            self._folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+            found = self._folder.lstat()
+        except OSError:
+            return False
+        return (
+            stat.S_ISDIR(found.st_mode)
+            and found.st_uid in {0, os.geteuid()}
+            and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+            and os.access(self._folder, os.R_OK | os.X_OK)
+        )
+
     def _make(self, java: Path, class_list: Path, environment: Mapping[str, str]) -> None:
         started = time.monotonic()
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
             with held_if_free(self._folder / "making.lock") as lock:
                 if lock is not None and not self._path.exists():
                     self._clear()
