@@ -39,11 +39,14 @@ class CommandLine:
     home: Path
 
     def environment(self, **settings: str) -> dict[str, str]:
-        """This process's environment with no setting of Knotwork but the cache of jars, and these."""
+        """This process's environment with no setting of Knotwork but the cache of jars, and these.
+
+        One worker, as several services run beside each other here, and each worker loads the models.
+        """
         kept = {name: value for name, value in os.environ.items() if not name.startswith("KNOTWORK_")}
         if cache := os.environ.get("KNOTWORK_NEO4J_CACHE"):
             kept["KNOTWORK_NEO4J_CACHE"] = cache
-        return kept | {"KNOTWORK_HOME": str(self.home)} | settings
+        return kept | {"KNOTWORK_HOME": str(self.home), "KNOTWORK_WORKERS": "1"} | settings
 
     def start(self, *words: str, **settings: str) -> subprocess.Popen[str]:
         """Start a command in a session of its own, with pipes for its outputs."""
