@@ -11,10 +11,8 @@ import pytest_asyncio
 from hypothesis import settings
 
 from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j, Neo4jAddress
+from support.command_line import QUICK_JAVA
 from support.stack import Stores, open_stores
-
-# Tests start some forty servers that live for seconds: Java's second compiler would cost more than it brings.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 # No deadline: how long an example takes says something about the machine, not about the code.
 settings.register_profile("knotwork", deadline=None)
@@ -28,7 +26,9 @@ async def neo4j_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerat
     A start takes seconds, so tests share the server and part their data by tenant, or empty it first.
     """
     cache = os.environ.get("KNOTWORK_NEO4J_CACHE")
-    server = EmbeddedNeo4j(tmp_path_factory.mktemp("neo4j-home"), cache=Path(cache) if cache else None)
+    server = EmbeddedNeo4j(
+        tmp_path_factory.mktemp("neo4j-home"), cache=Path(cache) if cache else None, java_options=QUICK_JAVA
+    )
     address = await server.start()
     try:
         yield address

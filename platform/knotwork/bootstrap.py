@@ -418,7 +418,7 @@ def _models_in_words(embedder: Embedder, change: ModelChange | None, extractor: 
     progress = change.progress if change else None
     changing = f" (changing to {progress.model}: {progress.done:,} of {progress.total:,} points)" if progress else ""
     if change and change.trouble:
-        changing += f" (the change waits: {change.trouble})"
+        changing += f" (the change does not go on: {change.trouble})"
     return f"embedder {embedder.id}{changing}, extractor {extractor}"
 
 
@@ -442,7 +442,9 @@ async def _neo4j(
         driver = open_driver(settings.neo4j_uri, settings.neo4j_user, settings.neo4j_password.get_secret_value())
         stack.push_async_callback(driver.close)
         return Neo4jSession(driver, database=settings.neo4j_database), None, [], None
-    server = EmbeddedNeo4j(settings.home, settings.neo4j_cache, settings.neo4j_heap_mb, on_progress)
+    server = EmbeddedNeo4j(
+        settings.home, settings.neo4j_cache, settings.neo4j_heap_mb, on_progress, settings.neo4j_java_options
+    )
     address = await server.start()
     stack.push_async_callback(server.stop)
     keeper = Keeper(server.is_gone, server.restart)

@@ -63,6 +63,9 @@ class Settings(BaseSettings):
     neo4j_heap_mb: int = Field(
         default=0, ge=0, description="Heap of the embedded Neo4j in MB; 0: sized to the machine."
     )
+    neo4j_java_options: str = Field(
+        default="", description="Further options for the Java of the embedded Neo4j, separated by spaces."
+    )
 
     inbox: bool | None = Field(
         default=None,

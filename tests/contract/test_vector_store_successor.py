@@ -118,6 +118,33 @@ async def test_a_promotion_that_fails_can_be_tried_again(store: VectorStore, mon
     assert await store.count(ACME, CHUNKS, view=ALL) == 1
 
 
+async def test_a_promotion_of_which_only_the_answer_is_lost_is_done(
+    store: VectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    successor = await store.successor(model=NEW, dimension=3)
+    await successor.upsert(ACME, CHUNKS, [point("a", 0, 0, 1)])
+    if isinstance(store, EdgeVectorStore):
+        write = store._folder._write
+
+        def written_and_failed(stored: Any) -> None:
+            write(stored)
+            raise OSError(errno.EIO, "the folder was not synced")
+
+        monkeypatch.setattr(store._folder, "_write", written_and_failed)
+    else:
+        client: Any = cast("Any", store)._client
+        update = client.update_collection_aliases
+
+        async def done_and_lost(operations: Any) -> None:
+            await update(operations)
+            raise StoreUnavailable("Qdrant", "no answer")
+
+        monkeypatch.setattr(client, "update_collection_aliases", done_and_lost)
+    await store.promote()
+    assert await store.holds(model=NEW, dimension=3)
+    assert [hit.score for hit in await store.search_dense(ACME, CHUNKS, [0, 0, 1], view=ALL, limit=5)] == [1.0]
+
+
 async def test_a_promotion_is_done_though_the_former_points_cannot_be_removed(
     store: VectorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,9 +73,13 @@ async def test_a_server_uses_the_archive_and_starts_without_it_when_it_is_damage
     middle = len(content) // 2
     content[middle : middle + 4096] = bytes(byte ^ 0xFF for byte in content[middle : middle + 4096])
     made.write_bytes(content)
-    await server.start()
+    address = await server.start()
+    assert str(made) not in mapped_files(address.pid), "Java uses a damaged archive"
+    assert not made.exists(), "the next start would be given it again"
     assert await server.stop() is True
 
+    made.write_bytes(content)
+    made.chmod(0o400)
     monkeypatch.setattr(embedded, "spawn_server", breaking_down_over_an_archive)
     await server.start()
     assert await server.stop() is True

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from knotwork.adapters.neo4j import class_archive
 from knotwork.adapters.neo4j.class_archive import LONGEST_LINE, ClassArchive
 
 # Copies the list of classes that it is given to the archive that it is to make.
@@ -90,11 +91,28 @@ def test_a_maker_that_is_told_to_stop_leaves_no_archive_and_the_next_begins_agai
     archive.make(program(tmp_path, HANGS), classes, os.environ)
     archive.cancel()
     until(lambda: not classes.exists())
-    assert archives(tmp_path) == []
+    assert {path.name for path in (tmp_path / "classes").iterdir()} <= {"making.lock"}
     classes.write_text("org/neo4j/A\n", "ascii")
     ClassArchive(tmp_path, [jar]).make(program(tmp_path, COPIES), classes, os.environ)
     until(lambda: not classes.exists())
     assert len(archives(tmp_path)) == 1
+
+
+def test_none_is_made_where_the_stores_need_the_room(
+    tmp_path: Path, jar: Path, classes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_archive, "ROOM_BYTES", 1 << 60)
+    ClassArchive(tmp_path, [jar]).make(program(tmp_path, COPIES), classes, os.environ)
+    until(lambda: not classes.exists())
+    assert archives(tmp_path) == []
+
+
+def test_an_archive_that_a_server_does_without_is_removed(tmp_path: Path, jar: Path, classes: Path) -> None:
+    archive = ClassArchive(tmp_path, [jar])
+    archive.make(program(tmp_path, COPIES), classes, os.environ)
+    until(lambda: not classes.exists())
+    archive.discard_if_refused(os.getpid())
+    assert archives(tmp_path) == []
 
 
 def test_a_failing_java_is_no_error(tmp_path: Path, jar: Path, classes: Path) -> None:

@@ -21,6 +21,7 @@ from knotwork.services.compact import Compaction
 from knotwork.services.export import Exporter
 from knotwork.services.vector_sync import VectorSync
 from knotwork.services.verify import Verifier
+from support.command_line import QUICK_JAVA
 from support.stack import SentenceExtractor, Stack, Stores, TextChunker, open_stack, open_stores
 
 pytestmark = pytest.mark.neo4j
@@ -42,7 +43,7 @@ async def home(tmp_path: Path) -> AsyncGenerator[Home]:
     copy = tmp_path / "neo4j" / "copy"
     (copy / "neo4j" / "data").mkdir(parents=True)  # as a process leaves it that is killed while it compacts
     cache = os.environ.get("KNOTWORK_NEO4J_CACHE")
-    server = EmbeddedNeo4j(tmp_path, cache=Path(cache) if cache else None)
+    server = EmbeddedNeo4j(tmp_path, cache=Path(cache) if cache else None, java_options=QUICK_JAVA)
     address = await server.start()
     assert not copy.exists()
     try:

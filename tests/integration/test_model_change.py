@@ -19,7 +19,7 @@ from knotwork.adapters.qdrant.edge_store import EdgeVectorStore
 from knotwork.domain.catalogue import TenantSettings
 from knotwork.domain.model import SourceRef, TenantId
 from knotwork.domain.retrieval import Mode, Reader, RetrieveOptions
-from knotwork.errors import MaintenanceUnderWay, ModelFailed
+from knotwork.errors import InvalidInput, MaintenanceUnderWay, ModelFailed
 from knotwork.ports.vector_store import Collection, View
 from knotwork.services import model_change
 from knotwork.services.model_change import Alone, ModelChange
@@ -151,7 +151,7 @@ async def test_a_change_goes_on_where_it_was_in_another_process(
             await first.stack.put(id_, text)
         first.following.faults.hanging.add("beacon")  # the name of an entity: chunks are through by then
         running = asyncio.create_task(first.change().run())
-        while first.following.texts < 3:  # noqa: ASYNC110 - a fake model tells nobody that it was asked
+        while first.following.texts <= len(TEXTS):  # noqa: ASYNC110 - a fake model tells nobody that it was asked
             await asyncio.sleep(0.01)
         running.cancel()
         await asyncio.wait({running})
@@ -222,6 +222,22 @@ async def test_a_disk_that_is_full_is_waited_for_and_told(
     await asyncio.wait_for(running, 30)
     assert change.trouble is None
     await changing.is_settled()
+
+
+async def test_a_switch_that_somebody_else_made_is_followed(changing: Changing) -> None:
+    vectors, following = changing.stack.vectors, changing.following
+    await vectors.successor(model=following.id, dimension=following.dimension)
+    await vectors.promote()
+    await changing.change().run()
+    assert changing.in_use.id == following.id
+
+
+async def test_what_trying_again_cannot_mend_stops_a_change_and_is_told(changing: Changing) -> None:
+    changing.following.faults.fail(TEXTS["a.md"], InvalidInput("no such model"))
+    change = changing.change()
+    await asyncio.wait_for(change.run(), 30)
+    assert change.trouble == "no such model"
+    assert (await changing.stack.found(TEXTS["a.md"], Mode.SEMANTIC))[0] == "a.md"
 
 
 def files_with(folder: Path, words: Sequence[str]) -> list[str]:

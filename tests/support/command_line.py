@@ -16,6 +16,8 @@ import psutil
 COMMAND = Path(sys.executable).with_name("knotwork")
 SAMPLES = Path(__file__).parents[2] / "samples"
 TIMEOUT_S = 240.0  # of one command on a busy machine
+# Most servers here live for seconds: Java's second compiler would cost more than it brings.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,14 @@ class CommandLine:
     def environment(self, **settings: str) -> dict[str, str]:
         """This process's environment with no setting of Knotwork but the cache of jars, and these.
 
-        One worker, as several services run beside each other here, and each worker loads the models.
+        One worker, as several services run beside each other here, and each worker loads the models; see also
+        `QUICK_JAVA`.
         """
         kept = {name: value for name, value in os.environ.items() if not name.startswith("KNOTWORK_")}
         if cache := os.environ.get("KNOTWORK_NEO4J_CACHE"):
             kept["KNOTWORK_NEO4J_CACHE"] = cache
-        return kept | {"KNOTWORK_HOME": str(self.home), "KNOTWORK_WORKERS": "1"} | settings
+        sparing = {"KNOTWORK_WORKERS": "1", "KNOTWORK_NEO4J_JAVA_OPTIONS": QUICK_JAVA}
+        return kept | {"KNOTWORK_HOME": str(self.home)} | sparing | settings
 
     def start(self, *words: str, **settings: str) -> subprocess.Popen[str]:
         """Start a command in a session of its own, with pipes for its outputs."""

@@ -181,10 +181,13 @@ SEVERAL = st.lists(st.tuples(WHO, REQUESTS), min_size=1, max_size=4)
 @asynccontextmanager
 async def _in_time() -> AsyncGenerator[None]:
     """Fail when the block hangs, and show where everything stands."""
+    limit = asyncio.timeout(SETTLE_S)
     try:
-        async with asyncio.timeout(SETTLE_S):
+        async with limit:
             yield
     except TimeoutError:
+        if not limit.expired():
+            raise
         waits = "\n\n".join("\n".join(_stack(task)) for task in asyncio.all_tasks())
         raise AssertionError(f"not over after {SETTLE_S:.0f} s:\n{waits}") from None
 

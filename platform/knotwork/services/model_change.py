@@ -69,27 +69,26 @@ class ModelChange:
         self._in_use, self._next = in_use, following
         self._hold_all, self._alone = hold_all, alone
         self.progress: ChangeProgress | None = None  # None: not under way
-        self.trouble: str | None = None  # why it did not go on when last tried
+        self.trouble: str | None = None  # why it waits or has stopped
         self._successor: VectorStore | None = None  # None: there is none as yet, or it has taken its place
         self._filling = asyncio.Lock()  # held from reading what a page is to be until it is written
 
     async def run(self) -> None:
-        """Carry the change to its end, however often a store or the model does not answer, or a disk is full."""
+        """Carry the change to its end, however often a store or the model does not answer, or a disk is full.
+
+        What trying again cannot mend stops it, and `trouble` says why: the present model goes on answering.
+        """
         while True:
             try:
                 if self._in_use.id != self._next.id:
                     await self._change()
                 await self._mark_chunks()
-            except Exception as error:
-                known = isinstance(error, PlatformError)
-                log.warning(
-                    "model_change_waits",
-                    code=error.code if known else PlatformError.code,
-                    reason=str(error),
-                    retry_s=RETRY_S,
-                    exc_info=None if known else error,
-                )
+            except (PlatformError, OSError) as error:  # an OSError: the disk of the vectors
                 self.trouble = str(error)
+                if isinstance(error, PlatformError) and not error.retryable:
+                    log.exception("model_change_stopped", code=error.code, reason=str(error))
+                    return
+                log.warning("model_change_waits", reason=str(error), retry_s=RETRY_S)
                 await asyncio.sleep(RETRY_S)
             else:
                 self.progress = self.trouble = None
@@ -112,6 +111,10 @@ class ModelChange:
             yield
 
     async def _change(self) -> None:
+        if await self._vectors.holds(model=self._next.id, dimension=self._next.dimension):
+            async with self._hold_all(), self._in_use.change(self._next):  # another process has made the switch
+                await self._vectors.prepare(model=self._next.id, dimension=self._next.dimension)
+            return
         async with self._filling:
             successor = await self._vectors.successor(model=self._next.id, dimension=self._next.dimension)
             self._successor = successor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import shutil
 import subprocess
 import threading
@@ -20,6 +21,7 @@ from knotwork.adapters.neo4j.class_archive import ClassArchive
 from knotwork.adapters.neo4j.file_lock import UseCount, check_abort, exclusive
 from knotwork.adapters.neo4j.jars import OnProgress, default_cache, provide_jars
 from knotwork.adapters.neo4j.process import (
+    BREAKDOWNS,
     DatabaseOffline,
     StartLog,
     end_server,
@@ -78,6 +80,7 @@ class EmbeddedNeo4j:
         cache: Path | None = None,
         heap_mb: int = 0,
         on_progress: OnProgress | None = None,
+        java_options: str = "",
     ) -> None:
         """Nothing is read or written before `start`.
 
@@ -87,11 +90,13 @@ class EmbeddedNeo4j:
             heap_mb: Heap of the server in MB; 0: sized to the machine.
             on_progress: Called from a worker thread with (done, total, text); bytes while downloading, and
                 (0, 0, text) while the server starts.
+            java_options: Further options for Java, separated by spaces; they come last, so they win over ours.
         """
         self._home = ServerHome(home.expanduser().resolve() / "neo4j")
         self._cache = (cache or default_cache()).expanduser().resolve()
         self._heap_mb = heap_mb
         self._on_progress = on_progress or _ignore_progress
+        self._java_options = java_options
         self._users = UseCount(self._home.root / "users.lock")
         self._is_wanted = False
         self._process: psutil.Process | None = None  # the server last started or adopted
@@ -129,7 +134,7 @@ class EmbeddedNeo4j:
     @asynccontextmanager
     async def copying(self) -> AsyncGenerator[EmbeddedNeo4j]:
         """A second server of this home, empty and with the same password, which is gone after the block."""
-        copy = EmbeddedNeo4j(self._home.copy_home, self._cache, self._heap_mb, self._on_progress)
+        copy = EmbeddedNeo4j(self._home.copy_home, self._cache, self._heap_mb, self._on_progress, self._java_options)
         await copy.discard()
         try:
             await asyncio.to_thread(self._home.share_password, copy._home)
@@ -239,6 +244,7 @@ class EmbeddedNeo4j:
     def _start_new(self, abort: threading.Event) -> Neo4jAddress:
         jars = provide_jars(self._cache, on_progress=self._on_progress, abort=abort)
         environment = java_environment(jars)
+        self._cancel_archive()
         self._archive = archive = ClassArchive(self._cache, jars)
         password = self._home.ensure_password()
         self._on_progress(0, 0, "starting Neo4j")
@@ -248,16 +254,20 @@ class EmbeddedNeo4j:
             heap = self._heap_mb or heap_mb()
             self._home.write_configuration(ports, heap)
             logs = StartLog(self._home)
-            child = spawn_server(self._home, environment, heap, archive.options(self._home.class_list))
+            options = archive.options(self._home.class_list)
+            is_given = any(str(option).startswith("-XX:SharedArchiveFile") for option in options)
+            child = spawn_server(self._home, environment, heap, [*options, *shlex.split(self._java_options)])
             try:
                 if self._wait_until_serving(child, ports, password, logs, abort):
+                    if is_given and not self._java_options:
+                        archive.discard_if_refused(child.pid)
                     archive.make(java(), self._home.class_list, environment)
                     log.info("neo4j_started", pid=child.pid, bolt_port=ports.bolt_port, log=str(self._home.log))
                     return self._address(ports, child.pid)
             except BaseException:
                 end_server(child.pid, STOP_TIMEOUT_S)
                 raise
-            if child.returncode < 0 and archive.discard():  # Java itself broke down: perhaps over a damaged archive
+            if is_given and child.returncode in BREAKDOWNS and archive.discard():  # perhaps over a damaged archive
                 continue
             # Another program may take a port between our choice and Neo4j's bind.
             attempts_left -= 1
@@ -285,14 +295,17 @@ class EmbeddedNeo4j:
         if not self._home.root.exists():
             return True
         with exclusive(self._home.root / "start.lock", abort):
+            self._cancel_archive()
             if not self._users.leave() and not force:
                 return False
-            if self._archive is not None:
-                self._archive.cancel()
             process = find_server(self._home)
             if process is not None and not end_server(process.pid, timeout_s):
                 log.warning("neo4j_killed", pid=process.pid, after_s=timeout_s)
             return True
+
+    def _cancel_archive(self) -> None:
+        if self._archive is not None:
+            self._archive.cancel()
 
     def _status(self) -> Neo4jStatus:
         process, ports = find_server(self._home), self._home.ports()

@@ -42,7 +42,10 @@ def exclusive(path: Path, abort: threading.Event) -> Generator[None]:
 
 @contextmanager
 def held_if_free(path: Path) -> Generator[int | None]:
-    """Hold `path` alone unless somebody does already; a descriptor, whose heirs hold it too, or None: it is taken."""
+    """Hold `path` alone, unless another process does: then yield None.
+
+    Else the locked descriptor; a child that inherits it keeps the lock beyond the block.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         yield descriptor if _try_lock(descriptor, fcntl.LOCK_EX) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -34,8 +35,9 @@ JVM_OPTIONS = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
 )
-# The server needs no more of our environment, and no model's API key. Java reads further options from the last one.
-PASSED_ON = ("PATH", "HOME", "USER", "TMPDIR", "JDK_JAVA_OPTIONS")
+# The server needs no more of our environment, and no model's API key.
+PASSED_ON = ("PATH", "HOME", "USER", "TMPDIR")
+BREAKDOWNS = {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGILL}  # how Java ends over a fault of its own
 
 
 class DatabaseOffline(Exception):

@@ -84,10 +84,18 @@ class EdgeFolder:
         self._write(stored)
 
     def promote(self) -> None:
-        """What is next becomes live: after a crash it is done for all collections, or none. Twice is as once."""
+        """What is next becomes live: after a crash it is done for all collections, or none.
+
+        Calling it again changes nothing.
+        """
         stored = self._read()
-        if "next" in stored:
+        if "next" not in stored:
+            return
+        try:
             self._write({"live": stored["next"]})
+        except OSError:  # what went wrong may have come after it was done
+            if self._read() != {"live": stored["next"]}:
+                raise
 
     def forget_next(self) -> None:
         """Point at nothing that is being filled."""

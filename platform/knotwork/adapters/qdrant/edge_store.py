@@ -292,10 +292,14 @@ class EdgeVectorStore:
 
     async def close(self) -> None:
         """Flush, close the shards and give the folder back."""
-        if self._successor is not None:
-            await self._successor.close_shards()
-        await self.close_shards()
-        self._folder.unlock()
+        try:
+            if self._successor is not None:
+                await self._successor.close_shards()
+        finally:
+            try:
+                await self.close_shards()
+            finally:
+                self._folder.unlock()
 
     async def rewrite_shards(self) -> None:
         """Copy every shard into a fresh folder and remove the old one."""
@@ -312,9 +316,11 @@ class EdgeVectorStore:
 
     async def close_shards(self) -> None:
         """Flush and close the shards, keep the folder."""
-        for shard in self._shards.values():
-            await shard.close()
+        shards = [*self._shards.values()]
         self._shards.clear()
+        ends = await asyncio.gather(*(shard.close() for shard in shards), return_exceptions=True)
+        for failure in filter(None, ends):
+            raise failure
 
     def _take_over(self, other: EdgeVectorStore) -> list[OwnedShard]:
         """Go on with the shards of another store; those of this one until now."""

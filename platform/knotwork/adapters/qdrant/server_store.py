@@ -42,7 +42,7 @@ from knotwork.adapters.qdrant.server_requests import (
 )
 from knotwork.domain.bm25 import outline_query_terms, query_terms
 from knotwork.domain.model import TenantId, Vector
-from knotwork.errors import DimensionMismatch, SetupFailed, StoreUnavailable
+from knotwork.errors import DimensionMismatch, PlatformError, SetupFailed, StoreUnavailable
 from knotwork.ports.vector_store import Collection, Hit, Point, StoredPoint, View
 
 log = structlog.get_logger(__name__)
@@ -125,13 +125,17 @@ class ServerVectorStore:
                     create_alias=models.CreateAlias(collection_name=physical, alias_name=alias)
                 ),
             ]
-        await attempt("alias", lambda: self._client.update_collection_aliases(operations))
+        try:
+            await attempt("alias", lambda: self._client.update_collection_aliases(operations))
+        except StoreUnavailable:  # perhaps it was done, and only the answer is lost
+            if [await self._live(collection) for collection in Collection] != [*successor._names.values()]:  # noqa: SLF001
+                raise
         self._dimension, self._indexed = successor._dimension, successor._indexed  # noqa: SLF001 - of this class
         self._sizes.clear()
         self._successor = None  # only now: until then it can be tried again
         try:
             await self.drop_successor()
-        except StoreUnavailable as error:  # it is done all the same; the next promotion or start removes what is left
+        except PlatformError as error:  # it is done all the same; the next promotion or start removes what is left
             log.warning("former_vectors_left", reason=str(error))
 
     async def drop_successor(self) -> None:
