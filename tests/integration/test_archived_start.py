@@ -18,6 +18,7 @@ from knotwork.adapters.neo4j.embedded import EmbeddedNeo4j
 from knotwork.adapters.neo4j.jars import default_cache, provide_jars
 from knotwork.adapters.neo4j.process import java, java_environment, spawn_server
 from knotwork.adapters.neo4j.server_home import ServerHome
+from support.command_line import QUICK_JAVA
 
 pytestmark = pytest.mark.neo4j
 
@@ -38,12 +39,18 @@ def silent(_done: int, _total: int, _text: str) -> None:
     pass
 
 
+def quickly(
+    home: ServerHome, environment: Mapping[str, str], heap_mb: int, options: Sequence[str]
+) -> subprocess.Popen[bytes]:
+    return spawn_server(home, environment, heap_mb, [*options, QUICK_JAVA])
+
+
 def breaking_down_over_an_archive(
     home: ServerHome, environment: Mapping[str, str], heap_mb: int, options: Sequence[str]
 ) -> subprocess.Popen[bytes]:
     if any("SharedArchiveFile" in option for option in options):
         return subprocess.Popen(["sh", "-c", "kill -SEGV $$"])
-    return spawn_server(home, environment, heap_mb, options)
+    return quickly(home, environment, heap_mb, options)
 
 
 def mapped_files(pid: int) -> set[str]:
@@ -54,6 +61,7 @@ async def test_a_server_uses_the_archive_and_starts_without_it_when_it_is_damage
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One story, because each start takes seconds."""
+    monkeypatch.setattr(embedded, "spawn_server", quickly)
     cache, home, classes = tmp_path / "cache", tmp_path / "home", tmp_path / "classes.list"
     jars = linked_jars(cache)
     classes.write_text("".join(f"{name}\n" for name in SOME_CLASSES), "ascii")
